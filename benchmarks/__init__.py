@@ -1,1 +1,1 @@
-"""What `make bench` runs: each figure is a ratio against an honest reference, taken in one run."""
+"""Benchmarks of `make bench`: each figure is a ratio against an honest reference, measured in one run."""

@@ -94,7 +94,7 @@ def run() -> list[dict[str, Any]]:
 
 
 def start() -> Any:
-    """The same first weights for both."""
+    """Return the same initial weights for both implementations."""
     return initial_parameters(LAYOUT, np.random.default_rng(0))
 
 
@@ -105,16 +105,20 @@ def _training(windows: Any, executions: list[Any], per_sample: float) -> list[di
         return loops.online(rows, windows.starts, LAYOUT.shape, flat, np.float32(RATE))
 
     epoch()
-    ours = best(epoch, 20) / len(windows.starts)
+    seconds = best(epoch, 20) / len(windows.starts)
     flat[:] = LAYOUT.pack(start())
-    slow, apart = start(), 0.0
+    slow, largest = start(), 0.0
     for _ in range(5):
         slow, error = twin.online_epoch(slow, executions, RATE)
-        apart = max(apart, abs(epoch() / error - 1))
+        largest = max(largest, abs(epoch() / error - 1))
     return [
-        against("CRBM training, per sample and epoch", 1e6 * ours, "µs", 1e6 * per_sample, 150),
+        against("CRBM training, per sample and epoch", 1e6 * seconds, "µs", 1e6 * per_sample, 150),
         row(
-            "its error curve against the twin's, largest difference", apart, "", "≤ 0.001", met=apart <= 1e-3
+            "its error curve against the twin's, largest difference",
+            largest,
+            "",
+            "≤ 0.001",
+            met=largest <= 1e-3,
         ),
     ]
 
@@ -140,13 +144,23 @@ def _whole(windows: Any, per_sample: float) -> list[dict[str, Any]]:
         raise RuntimeError("The default solver did not reach AI4DL's error.")
 
     train(windows, LAYOUT, PhaseSettings(epochs=1))
-    mine, theirs = best(ours, 3), per_sample * len(windows.starts) * EPOCHS
+    own_seconds, reference_seconds = best(ours, 3), per_sample * len(windows.starts) * EPOCHS
     _, minibatch = train(windows, LAYOUT, PhaseSettings(learning_rate=RATE))
-    kept = minibatch[-1] / goal
+    ratio = minibatch[-1] / goal
     return [
-        against("time to AI4DL's reconstruction error after 1,000 epochs", mine, "s", theirs, 500),
+        against(
+            "time to AI4DL's reconstruction error after 1,000 epochs",
+            own_seconds,
+            "s",
+            reference_seconds,
+            500,
+        ),
         row(
-            "minibatch's error after 100 epochs / online's after 1,000", kept, "", "≤ 1.02", met=kept <= 1.02
+            "minibatch's error after 100 epochs / online's after 1,000",
+            ratio,
+            "",
+            "≤ 1.02",
+            met=ratio <= 1.02,
         ),
     ]
 
@@ -157,22 +171,22 @@ def _prediction(traces: TraceSet) -> list[dict[str, Any]]:
     crbm = model.encoder.crbm  # type: ignore[attr-defined]
     values = np.column_stack(traces.columns)
     scaled = ((values - model.scaler.mean) / model.scaler.scale).astype(np.float32)
-    few = [scaled[traces.slice_of(name)] for name in traces.ids[:12]]
+    small_set = [scaled[traces.slice_of(name)] for name in traces.ids[:12]]
     estimator = KMeans(5, n_init=1, random_state=0).fit(encode(model, traces))
 
     def theirs() -> None:
-        for rows in few:
+        for rows in small_set:
             estimator.predict(twin.encode(crbm, rows))
 
-    slow = best(theirs, 5) / sum(len(rows) for rows in few)
-    many = eight_features(1_000, seed=1)
-    predict(model, many)
-    ours = best(lambda: predict(model, many), 15) / many.n_samples
+    slow = best(theirs, 5) / sum(len(rows) for rows in small_set)
+    large_set = eight_features(1_000, seed=1)
+    predict(model, large_set)
+    seconds = best(lambda: predict(model, large_set), 15) / large_set.n_samples
     name = "predicting phases, per sample, from raw columns"
     return [
-        against(name, 1e6 * ours, "µs", 1e6 * slow, 150),
-        row("the same against the 12 µs measured for AI4DL's own code", 1e6 * ours, "µs",
-            reference=AI4DL_PREDICTION, ratio=AI4DL_PREDICTION / (1e6 * ours)),
+        against(name, 1e6 * seconds, "µs", 1e6 * slow, 150),
+        row("the same against the 12 µs measured for AI4DL's own code", 1e6 * seconds, "µs",
+            reference=AI4DL_PREDICTION, ratio=AI4DL_PREDICTION / (1e6 * seconds)),
     ]  # fmt: skip
 
 
@@ -208,12 +222,12 @@ def _cold() -> dict[str, Any]:
         "predict(fit(traces, PhaseSettings(epochs=1)), traces)\nprint(time.process_time() - start)\n"
     )
     with tempfile.TemporaryDirectory() as cache:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", code],
             check=True,
             capture_output=True,
             text=True,
             env={"NUMBA_CACHE_DIR": cache, "PATH": ""},
         )
-    value = float(done.stdout)
+    value = float(process.stdout)
     return row("first fit and prediction with nothing compiled yet", value, "s", "≤ 10 s", met=value <= 10)

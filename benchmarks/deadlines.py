@@ -50,31 +50,33 @@ def run() -> list[dict[str, object]]:
     """Measure both, processor time."""
     policy = POLICIES["deadline"]
     engine = simulated(_scenario(), 1, reveal_hidden=False)
-    state, wake, came, times = policy.begin(policy.build_settings({}), 1), None, 0, []
-    seen: Observation
-    while came < _JOBS:
+    state, wake, arrivals, times = policy.begin(policy.build_settings({}), 1), None, 0, []
+    observation: Observation
+    while arrivals < _JOBS:
         engine.wait(wake)
-        seen = engine.observe()
-        begun = time.process_time()
-        decision = policy.decide(state, seen)
-        spent = time.process_time() - begun
-        if seen.trigger is Trigger.ARRIVAL:
-            came += 1
-            if came > _FULL * _JOBS:
+        observation = engine.observe()
+        start = time.process_time()
+        decision = policy.decide(state, observation)
+        spent = time.process_time() - start
+        if observation.trigger is Trigger.ARRIVAL:
+            arrivals += 1
+            if arrivals > _FULL * _JOBS:
                 times.append(spent)
         state, wake = decision.state, decision.wake
         engine.apply(decision.actions)
     assert isinstance(state, DeadlineState)
-    there = len(seen.jobs)
-    due = {name: home._replace(next_decision=seen.time) for name, home in state.records.items()}
-    begun = time.process_time()
-    policy.decide(replace(state, records=due), replace(seen, number=seen.number + 1, trigger=Trigger.TICK))
-    every = time.process_time() - begun
-    name = f"deadline, a job comes to {there:,} on {_WORKERS:,} workers"
+    n_jobs = len(observation.jobs)
+    due = {name: home._replace(next_decision=observation.time) for name, home in state.records.items()}
+    start = time.process_time()
+    policy.decide(
+        replace(state, records=due), replace(observation, number=observation.number + 1, trigger=Trigger.TICK)
+    )
+    tick_seconds = time.process_time() - start
+    name = f"deadline, a job comes to {n_jobs:,} on {_WORKERS:,} workers"
     return [
         _row(name, float(np.median(times)), 0.020),
         _row(f"{name}, 99th percentile", float(np.quantile(times, 0.99)), 0.020),
-        _row("deadline, a look at all of these workers", every, 1.0),
+        _row("deadline, a look at all of these workers", tick_seconds, 1.0),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What is remembered of 50 containers for a week: bytes on disk, and how long the slowest chart takes.
+"""The recorded history of 50 containers over a week: bytes on disk, and the slowest chart.
 
 The containers repeat what the bundled recordings used, each from another second on, with a little noise, so
 that packing does not find the same numbers twice. Six of the days come in samples ten seconds apart, as only
@@ -35,7 +35,7 @@ _RECORDED = {"cpu": "cpu_cores", "memory": "memory_bytes", "loss": "loss", "thro
 
 
 def _used() -> npt.NDArray[np.float32]:
-    """What the recorded jobs used, one after the other; shape (samples, len(FIELDS))."""
+    """The usage of the recorded jobs, one after the other; shape (samples, len(FIELDS))."""
     traces = read_traces(RECORDED.folder / RECORDED.traces)
     used = np.full((traces.n_samples, len(FIELDS)), np.nan, np.float32)
     for line, feature in _RECORDED.items():
@@ -48,7 +48,7 @@ def _remember(folder: Path, until: float) -> list[RecordedContainer]:
     containers = [
         RecordedContainer(f"{at:064x}", f"job-{at:02}", "phasedock-jobs:torch") for at in range(_CONTAINERS)
     ]
-    known = {each.id: each for each in containers}
+    by_id = {each.id: each for each in containers}
     places = rng.integers(len(used), size=_CONTAINERS)
     writer = HistoryWriter(folder)
     since = until - _DAYS * _DAY
@@ -56,22 +56,22 @@ def _remember(folder: Path, until: float) -> list[RecordedContainer]:
         if second < (_DAYS - 1) * _DAY and second % 10:
             continue
         rows = used[(places + second) % len(used)] * rng.normal(1.0, 0.01, (_CONTAINERS, 1))
-        writer.add(since + second, dict(zip(known, rows, strict=True)), known)
+        writer.add(since + second, dict(zip(by_id, rows, strict=True)), by_id)
     return containers
 
 
 def _chart(folder: Path, container: RecordedContainer, seconds: float, now: float) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     past = read_points(folder, [container.id], now - seconds, now, now)[container.id]
     lines: dict[str, Any] = {line: past.values[:, FIELDS.index(line)] for line in _LINES}
     history_figure(History(past.time, **lines), container.name).to_json()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
-def _row(name: str, value: float, unit: str, most: float) -> dict[str, Any]:
+def _row(name: str, value: float, unit: str, limit: float) -> dict[str, Any]:
     what = f"{_CONTAINERS} containers for {_DAYS} days, {name}"
     return {
-        "name": what, "value": value, "unit": unit, "target": f"<= {most:g} {unit}", "met": value <= most
+        "name": what, "value": value, "unit": unit, "target": f"<= {limit:g} {unit}", "met": value <= limit
     }  # fmt: skip
 
 

@@ -83,8 +83,8 @@ def peak_memory(csv: Path, folder: Path) -> int:
     """Bytes above the start at the worst moment of one import, in a process of its own."""
     folder.mkdir()
     code = _MEMORY.format(root=str(ROOT), folder=str(folder), csv=str(csv))
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return int(done.stdout)
+    process = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return int(process.stdout)
 
 
 def run() -> list[dict[str, Any]]:
@@ -95,15 +95,15 @@ def run() -> list[dict[str, Any]]:
         make_csv(csv)
         size = csv.stat().st_size
         pacsv.read_csv(csv)
-        ours, theirs = [], []
+        own_times, reference_times = [], []
         for i in range(REPEATS):
-            theirs.append(_timed(pacsv.read_csv, csv))
-            ours.append(_timed(ingest, csv, folder / f"set{i}"))
+            reference_times.append(_timed(pacsv.read_csv, csv))
+            own_times.append(_timed(ingest, csv, folder / f"set{i}"))
         single = _single(folder / "set0")
         memory = peak_memory(csv, folder / "memory")
-    mine, reference = statistics.median(ours), statistics.median(theirs)
+    own_median, reference = statistics.median(own_times), statistics.median(reference_times)
     return [
-        _row("CSV to browsable, 5,500 × 240 × 8", mine, "s", reference, mine / reference, 3.0),
+        _row("CSV to browsable, 5,500 × 240 × 8", own_median, "s", reference, own_median / reference, 3.0),
         _row("peak memory of that", memory / 2**20, "MiB", size / 2**20, memory / size, 2.0),
         _row("one execution from the stored set, cold", single[0] * 1e3, "ms", 10.0, single[0] * 100, 1.0),
         _row("one execution from the stored set, warm", single[1] * 1e3, "ms", 10.0, single[1] * 100, 1.0),

@@ -1,4 +1,4 @@
-"""What watching and control cost, end to end: containers, a worker, the web server, and a page in Chromium.
+"""The cost of watching and control, end to end: containers, a worker, the web server, and a browser page.
 
     PHASEDOCK_DOCKER=local=unix:///var/run/docker.sock python -m benchmarks.live IMAGE WATCH CONTROL SECONDS
 
@@ -69,9 +69,9 @@ def cpu_of(roots: Sequence[int]) -> float:
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            pid, rest = int(stat.parent.name), stat.read_text().rsplit(")", 1)[1].split()
-            if pid in roots or int(rest[1]) in roots:
-                ticks += int(rest[11]) + int(rest[12])
+            pid, columns = int(stat.parent.name), stat.read_text().rsplit(")", 1)[1].split()
+            if pid in roots or int(columns[1]) in roots:
+                ticks += int(columns[11]) + int(columns[12])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
@@ -80,12 +80,12 @@ def measured(space: Workspace, page: Page, pids: dict[str, int], seconds: float)
     page.wait_for_timeout(1000 * _WARMING)
     page.evaluate(f"(() => {{{_LISTEN}}})()")
     engine = space.live.engines.names[0]
-    before, begun = {name: cpu_of([pid]) for name, pid in pids.items()}, time.monotonic()
+    before, start = {name: cpu_of([pid]) for name, pid in pids.items()}, time.monotonic()
     page.wait_for_timeout(1000 * seconds)
-    passed = time.monotonic() - begun
+    passed = time.monotonic() - start
     used = {name: round((cpu_of([pid]) - before[name]) / passed, 4) for name, pid in pids.items()}
-    found = page.evaluate("window.found")
-    ticks, tasks = sorted(found["measure"]), found["longtask"]
+    page_figures = page.evaluate("window.found")
+    ticks, tasks = sorted(page_figures["measure"]), page_figures["longtask"]
     past = space.live.view.totals_history(engine, seconds)
     rows = space.live.view.request_view(engine).rows
     return {
@@ -99,7 +99,7 @@ def measured(space: Workspace, page: Page, pids: dict[str, int], seconds: float)
             "script_ms_most": round(ticks[-1], 1) if ticks else None,
             "tasks_over_50_ms": len(tasks),
             "longest_task_ms": round(max(tasks, default=0.0), 1),
-            "longest_between_frames_ms": round(found["gap"], 1),
+            "longest_between_frames_ms": round(page_figures["gap"], 1),
         },
     }
 
@@ -115,20 +115,20 @@ def main(image: str, watch: int, control: int, seconds: float) -> dict[str, obje
         stack.callback(space.close)
         _, model = load_samples(space.traces, space.models)
         engine = space.live.engines.names[0]
-        made = _containers(stack, space.live.engines.address(engine).url, image, watch)
+        containers = _containers(stack, space.live.engines.address(engine).url, image, watch)
         port, pids = _processes(stack, settings)
         page = _page(stack, f"http://127.0.0.1:{port}/live?engine={engine}", watch)
         watching = measured(space, page, pids, seconds)
         space.live.policies.attach(
             engine, "autopilot", {"policy": "phase.rule", "model": model.id}, Mode.WATCH
         )
-        _until(lambda: (found := space.live.view.peek(engine).attached) is not None and bool(found.run))
+        _until(lambda: (attached := space.live.view.peek(engine).attached) is not None and bool(attached.run))
         steering = measured(space, page, pids, seconds)
         space.live.policies.detach(engine)
         _until(lambda: space.live.view.peek(engine).attached is None)
-        for each in made[control:]:
+        for each in containers[control:]:
             each.remove(force=True)
-        del made[control:]
+        del containers[control:]
         space.live.policies.attach(engine, "flowcon", {"itval": 20.0}, Mode.CONTROL)
         controlling = measured(space, page, pids, seconds)
         space.live.limits.release()
@@ -146,13 +146,13 @@ def _until(true: Callable[[], bool]) -> None:
 def _containers(stack: ExitStack, url: str, image: str, count: int) -> list[Container]:
     client = docker.DockerClient(base_url=url) if url else docker.from_env()
     stack.callback(client.close)
-    mark, made = uuid.uuid4().hex[:8], list[Any]()
-    stack.callback(lambda: [each.remove(force=True) for each in made])
+    mark, containers = uuid.uuid4().hex[:8], list[Any]()
+    stack.callback(lambda: [each.remove(force=True) for each in containers])
     for at in range(count):
-        command, more = ["sh", "-c", _PRINTING], {"detach": True, "network_mode": "none"}
+        command, options = ["sh", "-c", _PRINTING], {"detach": True, "network_mode": "none"}
         labels, name = {"phasedock": "1"}, f"bench-{mark}-{at}"
-        made.append(client.containers.run(image, command, labels=labels, name=name, **more))
-    return made
+        containers.append(client.containers.run(image, command, labels=labels, name=name, **options))
+    return containers
 
 
 def _processes(stack: ExitStack, settings: Settings) -> tuple[int, dict[str, int]]:
@@ -160,8 +160,12 @@ def _processes(stack: ExitStack, settings: Settings) -> tuple[int, dict[str, int
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    more = {"PHASEDOCK_CONTROL": "on", "DATABASE_URL": settings.database_url, "PORT": str(port)}
-    environment = child_environment(settings) | more
+    environment_changes = {
+        "PHASEDOCK_CONTROL": "on",
+        "DATABASE_URL": settings.database_url,
+        "PORT": str(port),
+    }
+    environment = child_environment(settings) | environment_changes
     commands = {
         "worker": ["-m", "core.cli", "worker"],
         "web": ["-m", "gunicorn", "-c", "gunicorn.conf.py", "app.main:wsgi()"],

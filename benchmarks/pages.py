@@ -1,4 +1,4 @@
-"""How long the server takes for each page on 5,500 executions x 240 samples x 8 features.
+"""Server time for each page on 5,500 executions x 240 samples x 8 features.
 
 The requests are those that a browser sends, answered by the real application in this process, so the
 times are the server's alone. Warm is the 95th percentile of repeated requests; cold is the first one
@@ -52,9 +52,9 @@ def run() -> list[dict[str, object]]:
     with large_workspace() as (place, trace_set_id, model_id):
         search = f"?traces={trace_set_id}&model={model_id}"
         for path in _PATHS:
-            for kept in ("labels", "cache"):
-                shutil.rmtree(place.settings.home / kept, ignore_errors=True)
-                (place.settings.home / kept).mkdir()
+            for folder in ("labels", "cache"):
+                shutil.rmtree(place.settings.home / folder, ignore_errors=True)
+                (place.settings.home / folder).mkdir()
             client = create_app(place.settings).server.test_client()
             client.get("/", base_url="http://127.0.0.1:8050")
             forget_start()

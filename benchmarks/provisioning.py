@@ -37,9 +37,9 @@ def _row(name: str, value: float, unit: str, limit: float, target: str) -> dict[
 
 
 def _cpu_seconds(work: Callable[[], object]) -> float:
-    begun = time.process_time()
+    start = time.process_time()
     work()
-    return time.process_time() - begun
+    return time.process_time() - start
 
 
 def run() -> Iterator[dict[str, Any]]:
@@ -60,17 +60,17 @@ def _again(traces: TraceSet, model: PhaseModel) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="phasedock-bench-") as folder:
         space = open_workspace(Settings(home=Path(folder) / "home"))
         stored = space.traces.add(traces, None, name="Large set")
-        kept = space.models.add(model, name="Large model", trace_set=stored)
-        question = Question(stored.id, kept.id, SETTINGS, PLAIN)
+        stored_model = space.models.add(model, name="Large model", trace_set=stored)
+        question = Question(stored.id, stored_model.id, SETTINGS, PLAIN)
         name = space.evaluations.make(question).report["split"]["held_out"][7]
         fresh = Evaluations(
             space.traces, space.models, space.tasks, space.settings.home / "evaluations", space.scratch
         )
-        begun = time.perf_counter()
-        found = fresh.find(question)
-        if found is None:
+        start = time.perf_counter()
+        evaluation = fresh.find(question)
+        if evaluation is None:
             raise AssertionError("it was just made")
-        found.allocation("cpu", "phase.rule", name)
-        spent = 1000 * (time.perf_counter() - begun)
+        evaluation.allocation("cpu", "phase.rule", name)
+        spent = 1000 * (time.perf_counter() - start)
         space.close()
         yield _row("showing it again, one overlay included", spent, "ms", 200.0, "≤ 200 ms")

@@ -60,9 +60,9 @@ def _slow(sequences: PhaseSequences) -> None:
 def _best(repeats: int, work: object, *arguments: object) -> float:
     times = []
     for _ in range(repeats):
-        begun = time.process_time()
+        start = time.process_time()
         work(*arguments)  # type: ignore[operator]
-        times.append(time.process_time() - begun)
+        times.append(time.process_time() - start)
     return min(times)
 
 
@@ -73,9 +73,9 @@ def run() -> list[dict[str, object]]:
     model = fit(calm, PhaseSettings(epochs=2, phases=5, seed=1))
     labels = predict(model, calm)
     restless = np.random.default_rng(3).integers(0, 5, len(labels)).astype(labels.dtype)
-    for name, given in (("phases of a model", labels), ("another phase at most samples", restless)):
-        seconds = _best(_REPEATS, _everything, calm, given, model.phases)
-        sequences = _everything(calm, given, model.phases)
+    for name, labels_used in (("phases of a model", labels), ("another phase at most samples", restless)):
+        seconds = _best(_REPEATS, _everything, calm, labels_used, model.phases)
+        sequences = _everything(calm, labels_used, model.phases)
         reference = _best(1, _slow, sequences)
         rows.append(
             {

@@ -1,4 +1,4 @@
-"""Whole simulated runs with their policies: 20 jobs on 4 workers, and 10,000 jobs on 1,000 workers.
+"""Simulated runs with their policies: 20 jobs on 4 workers, and 10,000 jobs on 1,000 workers.
 
 The first is SpeCon in the thesis' case with random submissions. In the second the jobs are submitted over
 time, so that about nine tenths of the cores are busy, and every arrival and departure is shown to the policy;
@@ -32,19 +32,19 @@ def _scenario(workers: int, jobs: int, arrivals: Arrivals, seed: int = 1) -> Sce
     return Scenario(
         tuple(WorkerSpec(f"worker-{i:04}", 1.0) for i in range(workers)),
         tuple(
-            JobSpec(f"job-{i:05}", work, moment, loss=FAMILIES["exponential"][name], model=name)
-            for i, (name, work, moment) in enumerate(zip(names, works, moments, strict=True))
+            JobSpec(f"job-{i:05}", work, arrival, loss=FAMILIES["exponential"][name], model=name)
+            for i, (name, work, arrival) in enumerate(zip(names, works, moments, strict=True))
         ),
     )
 
 
 def _whole(policy_name: str, scenario: Scenario, seed: int) -> tuple[float, int]:
-    """Processor seconds of a whole run, and how often the policy was asked."""
+    """Processor seconds of a whole run, and its number of decisions."""
     policy = POLICIES[policy_name]
-    begun = time.process_time()
+    start = time.process_time()
     engine = simulated(scenario, seed, reveal_hidden=policy.oracle)
-    asked = sum(1 for _ in drive(engine, policy, policy.build_settings(), seed))
-    return time.process_time() - begun, asked
+    decisions = sum(1 for _ in drive(engine, policy, policy.build_settings(), seed))
+    return time.process_time() - start, decisions
 
 
 def _row(name: str, seconds: float, limit: float, unit: str = "s") -> dict[str, object]:
@@ -62,8 +62,10 @@ def run() -> list[dict[str, object]]:
     """Measure all, processor time; the small run is the median of 30 seeds after a first one."""
     small = _scenario(4, 20, UniformIn(300.0))
     _whole("specon", small, 0)
-    times, asked = zip(*(_whole("specon", small, seed) for seed in range(1, 31)), strict=True)
-    rows = [_row(f"SpeCon, 20 jobs, 4 workers ({asked[0]} decisions)", float(np.median(times)), _SMALL, "ms")]
+    times, counts = zip(*(_whole("specon", small, seed) for seed in range(1, 31)), strict=True)
+    rows = [
+        _row(f"SpeCon, 20 jobs, 4 workers ({counts[0]} decisions)", float(np.median(times)), _SMALL, "ms")
+    ]
     large = _scenario(1000, 10_000, Poisson(4.5))
     seconds, decisions = _whole("fewest", large, 1)
     rows.append(_row(f"fewest, 10,000 jobs, 1,000 workers ({decisions:,} decisions)", seconds, _LARGE))

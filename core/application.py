@@ -55,7 +55,7 @@ _LOG = logging.getLogger("phasedock.worker")
 
 
 class Live:
-    """What can be done with running containers, by what it is about."""
+    """The services for running containers."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Workspace:
         self.runs = Runs(self.database, self.tasks, stages, self.fitted.ready)
 
     def sweep(self) -> int:
-        """Remove what killed processes left on the disk; say how many things there were."""
+        """Remove leftovers of killed processes from the disk; return their number."""
         waiting = [state for state in TaskState if state not in (TaskState.DONE, TaskState.CANCELLED)]
         needed = {str(task.params.get("upload", "")) for task in self.tasks.list(1000, waiting)}
         removed = sweep_older(self.scratch, _UNFINISHED_AFTER)
@@ -134,11 +134,11 @@ class Workspace:
         return Watcher(home, live.engines, live.saved_limits, self.models, history=history)
 
     def clean_up(self) -> None:
-        """Clean up what dead workers left: limits, jobs, files and containers; what fails is tried again."""
-        done = self.live.limits.put_back_orphans()
-        for name in done.restored:
+        """Clean up after dead workers: limits, jobs, files and containers; failures are retried later."""
+        result = self.live.limits.put_back_orphans()
+        for name in result.restored:
             _LOG.info("restored the limits of %s", name)
-        for name, why in done.failed:
+        for name, why in result.failed:
             _LOG.warning("the limits of %s could not be restored: %s", name, why)
         self.live.queue.settle()
         self.sweep()

@@ -21,5 +21,5 @@ def open_workspace(settings: Settings) -> Workspace:
 
 
 def worker_for(workspace: Workspace, threads: int | None = None) -> Worker:
-    """A worker that does all kinds of tasks, so many at a time; the settings' number when left out."""
+    """A worker for all kinds of tasks with some slots, by default as many as the settings say."""
     return Worker(workspace, KINDS, threads)

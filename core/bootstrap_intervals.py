@@ -4,7 +4,7 @@ Whole units (containers, groups or seeds) are drawn with replacement, the same d
 so what they have in common cancels. The interval holds 95% of the draws (percentile method).
 
 With few units such an interval is too narrow by far (with one it has no width at all), so fewer than
-`LEAST_UNITS` containers have none: a reader would take it for a certainty that it does not have.
+`MIN_UNITS` containers have none: a reader would take it for a certainty that it does not have.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DRAWS = 2000
 LOW, HIGH = 0.025, 0.975
-LEAST_UNITS = 8
+MIN_UNITS = 8
 """The least number of held-out containers with which an interval says anything."""
 _CELLS = 4_000_000
 
@@ -89,7 +89,7 @@ def bounds(draws: Floats) -> tuple[float | None, float | None]:
 
 
 def saving_interval(mine: float, base: float, drawn_mine: Floats, drawn_base: Floats) -> Interval:
-    """How much less surplus one policy has than another, 1 − mine/base, with its interval."""
+    """The relative saving of surplus of one policy against another, 1 − mine/base, with its interval."""
     value = 1.0 - mine / base if base > 0 else float("nan")
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = bounds(1.0 - drawn_mine / drawn_base)

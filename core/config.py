@@ -30,7 +30,7 @@ _DATABASES = ("sqlite", "postgresql")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings from the environment."""
+    """The settings of the process, read from the environment."""
 
     #: Folder of all data, absolute.
     home: Path
@@ -71,7 +71,7 @@ class Settings:
 
     @property
     def demo_folder(self) -> str:
-        """Where the demo host keeps what is replayed; empty without one."""
+        """The folder of the demo host's recordings; empty without one."""
         return str(self.home / "demo") if self.demo else ""
 
     @property
@@ -208,12 +208,12 @@ def _size(name: str, text: str) -> int:
 
 def _database(name: str, text: str) -> str:
     text = text.strip()
-    scheme, separator, rest = text.partition("://")
+    scheme, separator, location = text.partition("://")
     scheme = "postgresql" if scheme == "postgres" else scheme
-    if not separator or not rest or scheme.split("+")[0] not in _DATABASES:
-        shown = f"{scheme}://…" if separator else text
-        raise _wrong(name, shown, "sqlite:///path/to/file.db or postgresql://user:password@host/name")
-    return f"{'postgresql+psycopg' if scheme == 'postgresql' else scheme}://{rest}"
+    if not separator or not location or scheme.split("+")[0] not in _DATABASES:
+        masked = f"{scheme}://…" if separator else text
+        raise _wrong(name, masked, "sqlite:///path/to/file.db or postgresql://user:password@host/name")
+    return f"{'postgresql+psycopg' if scheme == 'postgresql' else scheme}://{location}"
 
 
 def _redis(name: str, text: str) -> str:

@@ -31,14 +31,14 @@ def read_deadline(text: str, now: float, zone: str = "") -> float | None:
     ValueError
         With a sentence, if it means nothing, more than one thing, or a moment that is over.
     """
-    said = " ".join(text.lower().split())
-    if not said:
+    normalized = " ".join(text.lower().split())
+    if not normalized:
         return None
-    found = _read_span(said)
-    until = _read_moment(text.strip(), said, now, zone) if found is None else now + found
+    span = _read_span(normalized)
+    until = _read_time(text.strip(), normalized, now, zone) if span is None else now + span
     if not 0 < until - now <= _LONGEST:
-        when = "is over" if until <= now else "is more than a year from now"
-        raise ValueError(f"“{text.strip()[:40]}” {when}. {EXAMPLES}")
+        problem = "is over" if until <= now else "is more than a year from now"
+        raise ValueError(f"“{text.strip()[:40]}” {problem}. {EXAMPLES}")
     return until
 
 
@@ -50,31 +50,31 @@ def format_deadline(until: float, now: float, zone: str = "") -> str:
     ValueError
         If the time zone is not known.
     """
-    here = _load_zone(zone)
-    then, today = datetime.fromtimestamp(until, here), datetime.fromtimestamp(now, here).date()
+    local_zone = _load_zone(zone)
+    then, today = datetime.fromtimestamp(until, local_zone), datetime.fromtimestamp(now, local_zone).date()
     days = (then.date() - today).days
     day = {0: "", 1: "tomorrow "}.get(days, f"{then:%Y-%m-%d} ")
-    left = until - now
-    return f"{day}{then:%H:%M} ({f'in {format_duration(left)}' if left >= 0 else 'over'})"
+    remaining = until - now
+    return f"{day}{then:%H:%M} ({f'in {format_duration(remaining)}' if remaining >= 0 else 'over'})"
 
 
-def _read_span(said: str) -> float | None:
+def _read_span(normalized: str) -> float | None:
     """Return the seconds of ``in 1 h 30 min``; None for other texts."""
-    rest, total = said.removeprefix("in "), 0.0
-    while rest:
-        match = _PART.match(rest)
+    remainder, total = normalized.removeprefix("in "), 0.0
+    while remainder:
+        match = _PART.match(remainder)
         unit = "" if match is None else _WORDS.get(match[2], match[2])
         if match is None or unit not in _SECONDS:
             return None
         total += float(match[1]) * _SECONDS[unit]
-        rest = rest[match.end() :]
+        remainder = remainder[match.end() :]
     return total
 
 
-def _read_moment(written: str, said: str, now: float, zone: str) -> float:
-    here = _load_zone(zone)
-    today = datetime.fromtimestamp(now, here)
-    match = _CLOCK.fullmatch(re.sub(r"^(by|at)\s+", "", said))
+def _read_time(written: str, normalized: str, now: float, zone: str) -> float:
+    local_zone = _load_zone(zone)
+    today = datetime.fromtimestamp(now, local_zone)
+    match = _CLOCK.fullmatch(re.sub(r"^(by|at)\s+", "", normalized))
     if match is not None and (match[3] or match[4]):
         hour, minute = _read_hour(int(match[2]), match[4] or "", written), int(match[3] or 0)
         if hour > 23 or minute > 59:
@@ -90,7 +90,7 @@ def _read_moment(written: str, said: str, now: float, zone: str) -> float:
         raise ValueError(f"“{written[:40]}” is not a time. {EXAMPLES}") from None
     if len(written) <= len("2026-12-24"):
         raise ValueError(f"“{written}” has no time of day: write {then:%Y-%m-%d} 18:00.")
-    return (then if then.tzinfo is not None else then.replace(tzinfo=here)).timestamp()
+    return (then if then.tzinfo is not None else then.replace(tzinfo=local_zone)).timestamp()
 
 
 def _read_hour(hour: int, half: str, written: str) -> int:

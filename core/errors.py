@@ -16,26 +16,26 @@ from core.plain_text import without_controls
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MOST_SENTENCE = 400
-_MOST_QUOTED, _MOST_LISTED = 60, 160
-_LONG_QUOTE = re.compile(f"“([^“”]{{{_MOST_QUOTED - 1}}})[^“”]{{2,}}”")
+MAX_SENTENCE_LENGTH = 400
+_MAX_QUOTED, _MAX_LISTED = 60, 160
+_LONG_QUOTE = re.compile(f"“([^“”]{{{_MAX_QUOTED - 1}}})[^“”]{{2,}}”")
 
 
 def shorten_sentence(sentence: str) -> str:
-    """Shorten a sentence to `MOST_SENTENCE` characters: long quotations cut, no control characters."""
+    """Shorten a sentence to `MAX_SENTENCE_LENGTH` characters: long quotations cut, no control characters."""
     short = _LONG_QUOTE.sub(r"“\1…”", without_controls(sentence))
-    return short if len(short) <= MOST_SENTENCE else short[: MOST_SENTENCE - 1] + "…"
+    return short if len(short) <= MAX_SENTENCE_LENGTH else short[: MAX_SENTENCE_LENGTH - 1] + "…"
 
 
 def format_names(names: Iterable[str]) -> str:
     """Names in quotation marks with commas between them, as many as fit in a sentence."""
-    whole, told, length = list(names), list[str](), 0
-    for name in whole:
-        told.append(shorten_sentence(f"“{name}”"))
-        length += len(told[-1]) + 2
-        if length > _MOST_LISTED:
+    all_names, listed, length = list(names), list[str](), 0
+    for name in all_names:
+        listed.append(shorten_sentence(f"“{name}”"))
+        length += len(listed[-1]) + 2
+        if length > _MAX_LISTED:
             break
-    return ", ".join(told) + (" …" if len(told) < len(whole) else "")
+    return ", ".join(listed) + (" …" if len(listed) < len(all_names) else "")
 
 
 class PhaseDockError(Exception):
@@ -64,7 +64,7 @@ class RefusedError(InputError):
 
 
 class NotFoundError(PhaseDockError):
-    """Nothing has this name or id."""
+    """No such name or id exists."""
 
 
 class ConflictError(PhaseDockError):
@@ -76,7 +76,7 @@ class SettingsError(PhaseDockError):
 
 
 class Cancelled(PhaseDockError):  # noqa: N818 - a granted request, not a fault
-    """The user asked to stop this work."""
+    """The user cancelled this work."""
 
     def __init__(self) -> None:
         super().__init__("Cancelled.", "Start it again if you like; nothing was saved.")

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from core.scheduling.loop import Entry
 
 
-MOST_ENTRIES = 5_000
+MAX_ENTRIES = 5_000
 _SEED = 3
 
 
@@ -79,7 +79,7 @@ def run_for_exam(policy: SchedulingPolicy, scenario: Scenario, seed: int = _SEED
     settings = policy.build_settings(values)
 
     def run() -> tuple[Entry, ...]:
-        return tuple(islice(drive(simulated(scenario, 1), policy, settings, seed), MOST_ENTRIES))
+        return tuple(islice(drive(simulated(scenario, 1), policy, settings, seed), MAX_ENTRIES))
 
     return Paper(policy, settings, seed, tuple(job.id for job in scenario.jobs), run(), run)
 
@@ -211,7 +211,7 @@ def load_policies(files: Iterable[Path] = ()) -> tuple[Refusal, ...]:
 
 
 def refusals() -> tuple[Refusal, ...]:
-    """What this process refused so far."""
+    """The policies that this process refused so far."""
     return tuple(refusal for refused in _read.values() for refusal in refused)
 
 
@@ -262,12 +262,12 @@ def _registers() -> tuple[tuple[str, Registry[Any]], ...]:
 
 def _of_package(point: EntryPoint) -> Callable[[], object]:
     def declared() -> object:
-        found = point.load()
+        value = point.load()
         kind = GROUPS[point.group]
-        wrong = next((each for each in _entries_of(found) if not isinstance(each, kind)), None)
+        wrong = next((each for each in _entries_of(value) if not isinstance(each, kind)), None)
         if wrong is not None:
             raise TypeError(f"{point.value} is not a {kind.__name__}, nor a tuple of them")
-        return found
+        return value
 
     return declared
 
@@ -290,21 +290,21 @@ def _of_file(file: Path) -> Callable[[], object]:
     return declared
 
 
-def _entries_of(found: object) -> tuple[object, ...]:
-    return tuple(found) if isinstance(found, tuple | list) else (found,)
+def _entries_of(value: object) -> tuple[object, ...]:
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
 def _register_entry(source: str, declared: Callable[[], object]) -> Iterable[Refusal]:
     """Register what passes; returns what does not."""
     try:
-        found = _entries_of(declared())
+        entries = _entries_of(declared())
     except (Exception, SystemExit) as error:  # noqa: BLE001 - code from outside may raise anything
         yield Refusal("", source, f"It could not be loaded: {type(error).__name__}: {str(error)[:200]}.")
         return
-    for policy in found:
-        why = _why_refused(policy)
-        if why is not None:
-            yield Refusal(str(getattr(policy, "name", type(policy).__name__)), source, why)
+    for policy in entries:
+        refusal = _why_refused(policy)
+        if refusal is not None:
+            yield Refusal(str(getattr(policy, "name", type(policy).__name__)), source, refusal)
         elif isinstance(policy, Policy):
             source_digest(PROVISIONING.add(policy.name, policy, source))  # of the code as it is loaded now
         elif isinstance(policy, SchedulingPolicy):

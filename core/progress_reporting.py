@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """How long-running work reports its progress; the callback may raise `core.errors.Cancelled`."""
+    """Callback with the progress of long-running work; it may raise `core.errors.Cancelled`."""
 
     def __call__(self, fraction: float, message: str, /, **metrics: float) -> None:
         """Report the fraction done, a sentence, and named numbers."""

@@ -106,10 +106,10 @@ def _read_number(spec: FieldSpec, value: object) -> float:
         number = float(value)
     except (ValueError, OverflowError):
         raise _refuse(spec, value) from None
-    whole = spec.kind == "float" or number == math.floor(number) if math.isfinite(number) else False
+    fits_kind = spec.kind == "float" or number == math.floor(number) if math.isfinite(number) else False
     above = spec.low is None or number >= spec.low
     below = spec.high is None or number <= spec.high
-    if not (whole and above and below):
+    if not (fits_kind and above and below):
         raise _refuse(spec, value)
     return number
 
@@ -147,16 +147,14 @@ def parse_assignments(texts: Iterable[str]) -> dict[str, dict[str, str]]:
 
     Raises InputError if a string names no owner, no setting or no value.
     """
-    found: dict[str, dict[str, str]] = {}
+    values_by_owner: dict[str, dict[str, str]] = {}
     for text in texts:
         path, sign, value = text.partition("=")
         owner, dot, name = path.strip().rpartition(".")
         if not (sign and dot and owner and name):
-            raise InputError(
-                f"“{text}” sets nothing.", "Write the policy, the setting and the value: event.tries=20."
-            )
-        found.setdefault(owner, {})[name] = value.strip()
-    return found
+            raise InputError(f"“{text}” is not of the form policy.setting=value.", "Try event.tries=20.")
+        values_by_owner.setdefault(owner, {})[name] = value.strip()
+    return values_by_owner
 
 
 def build(cls: type[S], values: Mapping[str, object]) -> S:

@@ -64,7 +64,7 @@ class Column:
         return self.show is not None if self.right is None else self.right
 
     def value_of(self, row: Any) -> Any:
-        """What a row has in this column."""
+        """The value of a row in this column."""
         if self.value is not None:
             return self.value(row)
         return row[self.key] if isinstance(row, Mapping) else getattr(row, self.key)
@@ -100,7 +100,7 @@ class Table:
         return row if type(row) is tuple else tuple(column.value_of(row) for column in self.columns)
 
     def texts(self, row: Any) -> list[str]:
-        """What screens show of a row, in the order of the titled columns."""
+        """The displayed texts of a row, in the order of the titled columns."""
         pairs = zip(self.columns, self.values(row), strict=True)
         return [column.text(value) for column, value in pairs if column.title]
 

@@ -210,7 +210,7 @@ def format_share(value: float, digits: int = 1) -> str:
 
 
 def format_set_share(value: float) -> str:
-    """Write a share that somebody set, with the digits that it has: ``5%``, ``2.5%``."""
+    """Format a configured share with its own digits: ``5%``, ``2.5%``."""
     return f"{round(value * 100, 6):g}%"
 
 

@@ -77,7 +77,7 @@ def missing_tool(words):
 
 
 @pytest.fixture(autouse=True)
-def _no_handler_is_left():
+def _remove_log_handlers():
     """End the logging that a command began: its stream is closed when its test is over."""
     yield
     for handler in logging.root.handlers[:]:

@@ -1,1 +1,1 @@
-"""What saving, moving and resizing cost the training programs, in real containers."""
+"""Costs of saving, moving and resizing the training programs, in real containers."""

@@ -23,7 +23,7 @@ from core.jobs.catalogue import CATALOGUE
 
 
 def main() -> None:
-    """Measure what was asked for."""
+    """Run the measurements named on the command line."""
     chosen = _parser().parse_args()
     print(f"{time.strftime('%d %B %Y')}, {platform.machine()}, {_processor()}, load {_load()}\n")
     client = docker.from_env(timeout=120)
@@ -47,12 +47,12 @@ def _resizes(client: docker.DockerClient, folder: Path, chosen: argparse.Namespa
 
 
 def _saving(client: docker.DockerClient, folder: Path, chosen: argparse.Namespace) -> None:
-    found = []
+    measured = []
     for one in saving.measure(client, folder, chosen.programs):
-        found.append(one)
+        measured.append(one)
         print(one, file=sys.stderr, flush=True)
-    print(saving.table(found))
-    print(saving.by_progress(found))
+    print(saving.table(measured))
+    print(saving.by_progress(measured))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -37,7 +37,7 @@ SETTLE = 0.5
 
 @dataclass(frozen=True)
 class Stage:
-    """What was seen between two changes.
+    """The measurements between two resizes.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ def _stages(job: Job, library: str, arm: str, stage: float) -> Iterator[Stage]:
         began, used = time.time(), job.cpu_seconds()
         time.sleep(stage)
         ended, took = time.time(), job.cpu_seconds() - used
-        done = [step.at for step in job.steps() if began <= step.at <= ended]
-        seconds = (done[-1] - done[0]) / (len(done) - 1) if len(done) > 1 else float("nan")
+        times = [step.at for step in job.steps() if began <= step.at <= ended]
+        seconds = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else float("nan")
         yield Stage(library, arm, place, seconds, took / (ended - began), job.agent.read_report().threads)
 
 
@@ -113,9 +113,9 @@ def table(stages: Sequence[Stage]) -> str:
     for library, arm in product(dict.fromkeys(one.library for one in stages), ARMS):
         cells = []
         for place in range(len(CORES)):
-            found = [s for s in stages if (s.library, s.arm, s.place) == (library, arm, place)]
-            step = 1000 * statistics.median(one.seconds for one in found)
-            cells.append(f"{step:.1f} ms, {statistics.median(one.cores for one in found):.2f}")
+            repeats = [s for s in stages if (s.library, s.arm, s.place) == (library, arm, place)]
+            step = 1000 * statistics.median(one.seconds for one in repeats)
+            cells.append(f"{step:.1f} ms, {statistics.median(one.cores for one in repeats):.2f}")
         lines.append(f"| {library} | {arm} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -125,7 +125,7 @@ def shrinking(stages: Sequence[Stage]) -> dict[str, float]:
 
     Of the stage of 0.5 cores, medians over repeats.
     """
-    place, found = CORES.index(0.5), {}
+    place, ratios = CORES.index(0.5), {}
     for library in dict.fromkeys(one.library for one in stages):
         arms = {
             arm: statistics.median(
@@ -133,5 +133,5 @@ def shrinking(stages: Sequence[Stage]) -> dict[str, float]:
             )
             for arm in ("following", "one")
         }
-        found[library] = arms["following"] / arms["one"]
-    return found
+        ratios[library] = arms["following"] / arms["one"]
+    return ratios

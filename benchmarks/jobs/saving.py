@@ -1,4 +1,4 @@
-"""What it costs to save a model and to resume it at once in a new container, by program and progress.
+"""The cost of a checkpoint and a restart in a new container, by program and progress.
 
 The thesis' figures 3.2 and 3.3 (below 5 s, standard deviation 1.43) compare whole runs; here it is the time
 between the last step before and the first one after, less the time of a step: the checkpoint, the end of the
@@ -78,36 +78,36 @@ def measure(client: DockerClient, folder: Path, programs: Sequence[str]) -> Iter
 
 def _interruptions(job: Job, name: str) -> Iterator[Saving]:
     job.start()
-    found = []
+    interruptions = []
     for share in VAE_STAGES if "vae" in name else STAGES:
         job.wait_for_step(round(share * STEPS))
-        asked = time.monotonic()
-        held = job.save()
-        found.append((share, held, time.monotonic() - asked))
+        start = time.monotonic()
+        step_saved = job.save()
+        interruptions.append((share, step_saved, time.monotonic() - start))
         job.move()
-        job.wait_for_step(held + 1)
+        job.wait_for_step(step_saved + 1)
     job.wait_for_step(STEPS)
     at = [step.at for step in job.steps()]
     usual = statistics.median(after - before for before, after in pairwise(at))
-    for share, held, took in found:
-        yield Saving(name, share, at[held] - at[held - 1] - usual, took)
+    for share, step_saved, took in interruptions:
+        yield Saving(name, share, at[step_saved] - at[step_saved - 1] - usual, took)
 
 
-def table(found: Sequence[Saving]) -> str:
+def table(measured: Sequence[Saving]) -> str:
     """Return what each program's interruptions cost as a Markdown table, with mean and standard deviation."""
     lines = ["| program | at 30% | at 70% | of these, the checkpoint |", "|---|---|---|---|"]
-    for name in dict.fromkeys(one.program for one in found):
-        of = {one.share: one for one in found if one.program == name}
-        costs = " | ".join(f"{of[share].seconds:.2f} s" for share in STAGES)
-        lines.append(f"| `{name}` | {costs} | {max(of[share].checkpoint for share in STAGES):.2f} s |")
+    for name in dict.fromkeys(one.program for one in measured):
+        by_share = {one.share: one for one in measured if one.program == name}
+        costs = " | ".join(f"{by_share[share].seconds:.2f} s" for share in STAGES)
+        lines.append(f"| `{name}` | {costs} | {max(by_share[share].checkpoint for share in STAGES):.2f} s |")
     return "\n".join(lines)
 
 
-def by_progress(found: Sequence[Saving]) -> str:
+def by_progress(measured: Sequence[Saving]) -> str:
     """Return what saving costs the VAEs at each tenth, with mean and standard deviation, line by line."""
     lines = []
-    for name in dict.fromkeys(one.program for one in found if "vae" in one.program):
-        costs = [one.seconds for one in found if one.program == name]
+    for name in dict.fromkeys(one.program for one in measured if "vae" in one.program):
+        costs = [one.seconds for one in measured if one.program == name]
         each = ", ".join(f"{cost:.2f}" for cost in costs)
         lines.append(
             f"`{name}`: {each} s; mean {statistics.mean(costs):.2f}, sd {statistics.stdev(costs):.2f} s"

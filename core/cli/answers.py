@@ -1,4 +1,4 @@
-"""What commands have in common: options, readable errors, ``--json`` output, exit codes.
+"""Parts that all commands share: options, readable errors, ``--json`` output, exit codes.
 
 Exit codes: 0 done, 1 could not be done, 2 wrong usage or settings, 130 stopped with Ctrl+C or SIGTERM.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _BOUNDED = {"int", "float", "choice"}
 _TYPES: dict[str, type] = {"int": int, "float": float, "bool": bool}
-_GIVEN = "phasedock.settings"
+_SETTINGS_KEY = "phasedock.settings"
 
 
 # Options of a command made from a settings dataclass: one for each field, with its default, help and bounds.
@@ -53,17 +53,17 @@ def taking(settings: Callable[[], type[Any]]) -> type[TyperCommand]:
             return [*super().get_params(ctx), *self._made]
 
         def invoke(self, ctx: Any) -> Any:
-            """Run the command; it gets the settings through `given`."""
+            """Run the command; it gets the settings through `options`."""
             values = {one.name: ctx.params.pop(one.name, None) for one in self._made or ()}
-            ctx.meta[_GIVEN] = {name: value for name, value in values.items() if value is not None}
+            ctx.meta[_SETTINGS_KEY] = {name: value for name, value in values.items() if value is not None}
             return super().invoke(ctx)
 
     return SettingsCommand
 
 
-def given(context: typer.Context) -> dict[str, object]:
-    """The settings that were given on the command line, by field."""
-    return dict(context.meta[_GIVEN])
+def options(context: typer.Context) -> dict[str, object]:
+    """The settings on the command line, by field; fields that are not named there are absent."""
+    return dict(context.meta[_SETTINGS_KEY])
 
 
 def _options(cls: type[Any]) -> list[Any]:
@@ -71,9 +71,9 @@ def _options(cls: type[Any]) -> list[Any]:
 
     def command(**_values: object) -> None: ...
 
-    made = [_parameter(spec) for spec in describe(cls)]
-    command.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in made}
+    parameters = [_parameter(spec) for spec in describe(cls)]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
     app = typer.Typer(add_completion=False)
     app.command()(command)
     return list(get_command(app).params)
@@ -85,9 +85,9 @@ def _parameter(spec: FieldSpec) -> inspect.Parameter:
     bounds = "" if spec.kind not in _BOUNDED else f" {spec.bounds[0].upper()}{spec.bounds[1:]}"
     unit = f" {spec.unit}" if spec.unit and bounds else ""
     default = f"{spec.default:g}" if spec.kind == "float" else str(spec.default)
-    said = [f"{bounds}{unit}."] if bounds else []
-    said += [f" Default: {default}."] if spec.kind in _BOUNDED else []
-    option = typer.Option(flags, help=spec.help + "".join(said))
+    texts = [f"{bounds}{unit}."] if bounds else []
+    texts += [f" Default: {default}."] if spec.kind in _BOUNDED else []
+    option = typer.Option(flags, help=spec.help + "".join(texts))
     return inspect.Parameter(
         spec.name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -135,7 +135,7 @@ def print_json(value: Any) -> None:
     """Print the one JSON document of a command."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     # JSON escapes the control characters of ASCII itself; terminals obey those of C1 as well
-    typer.echo(re.sub(r"[\x7f-\x9f\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text))
+    typer.echo(re.sub(r"[\x7f-\x9f\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def _failed(message: str, hint: str, as_json: bool, code: int = 1) -> typer.Exit:

@@ -69,7 +69,7 @@ def record(
     workspace = open_workspace(settings)
     try:
         with show.progress(quiet=as_json) as progress:
-            made = offline_live.record(
+            trace_set = offline_live.record(
                 workspace,
                 offline_live.engine_of(workspace, engine),
                 name,
@@ -78,7 +78,7 @@ def record(
                 model=model or None,
                 progress=progress,
             )
-        info = workspace.traces.get(made)
+        info = workspace.traces.get(trace_set)
     finally:
         workspace.close()
     if as_json:
@@ -103,12 +103,12 @@ def release(
 
     workspace = open_workspace(settings)
     try:
-        done = offline_live.release(workspace, engine or None)
+        result = offline_live.release(workspace, engine or None)
     finally:
         workspace.close()
     if as_json:
-        print_json(asdict(done))
+        print_json(asdict(result))
     else:
-        table.released(done)
-    if done.failed:
+        table.released(result)
+    if result.failed:
         raise typer.Exit(1)

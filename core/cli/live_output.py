@@ -33,58 +33,58 @@ if TYPE_CHECKING:
     from core.workspace.records import TraceSetInfo
 
 
-def outlook(found: Answer) -> None:
+def outlook(answer: Answer) -> None:
     """Whether a deadline can be met, and what that costs others."""
     from core.live.queue.deadline_previews import sentences
 
     console = Console(soft_wrap=True)
-    for sentence in sentences(found):
+    for sentence in sentences(answer):
         console.print(plain(sentence), highlight=False)
 
 
 def submitted(job: QueuedJob) -> None:
-    """A job that was submitted, and what it waits for."""
+    """Print a submitted job and what it waits for."""
     console = Console(soft_wrap=True)
     console.print(
         f"[bold]{plain(job.name)}[/] waits on {plain(job.engine)}. {plain(job.why)}", highlight=False
     )
 
 
-def jobs(engine: str, found: Sequence[QueuedJob]) -> None:
+def jobs(engine: str, queued: Sequence[QueuedJob]) -> None:
     """The jobs of an engine in a table."""
     console = Console(soft_wrap=True)
-    if not found:
+    if not queued:
         console.print(f"No jobs on {plain(engine)}. Submit one: phasedock submit --program mlp")
         return
     now = time.time()
-    print_table(Table(f"{engine}-jobs", _job_columns(now), found), console, collapse_padding=True)
-    for job in found:
+    print_table(Table(f"{engine}-jobs", _job_columns(now), queued), console, collapse_padding=True)
+    for job in queued:
         if job.spec.deadline is not None and not job.state.over:
             console.print(f"[bold]{plain(job.name)}[/]: {_due(job, now)}", highlight=False)
-    for sentence, names in _reasons(found).items():
+    for sentence, names in _reasons(queued).items():
         console.print(f"[bold]{plain(', '.join(names))}[/]: {plain(sentence)}", highlight=False)
 
 
-def _reasons(found: Sequence[QueuedJob]) -> dict[str, list[str]]:
+def _reasons(queued: Sequence[QueuedJob]) -> dict[str, list[str]]:
     """The names of jobs by the reason for which they wait or are over."""
     names: dict[str, list[str]] = {}
-    for job in found:
+    for job in queued:
         if job.why:
             names.setdefault(job.why, []).append(job.name)
     return names
 
 
-def ended(done: Sequence[QueuedJob], *, removed: bool) -> None:
-    """What became of jobs that were cancelled."""
+def ended(cancelled: Sequence[QueuedJob], *, removed: bool) -> None:
+    """Print the outcome of cancelling jobs."""
     console = Console(soft_wrap=True)
-    for job in done:
-        said = "is being ended" if job.cancelling else "is cancelled"
-        word = "is removed" if removed and job.state.over else said
+    for job in cancelled:
+        cancel_word = "is being ended" if job.cancelling else "is cancelled"
+        word = "is removed" if removed and job.state.over else cancel_word
         console.print(f"[bold]{plain(job.name)}[/] {word}.", highlight=False)
 
 
 def _due(job: QueuedJob, now: float) -> str:
-    """By when it has to be done, whether that is promised, and when it is expected to end."""
+    """A job's deadline, whether it is guaranteed, and the predicted finish time."""
     from core.deadline_text import format_deadline
 
     promised = {None: "", True: ", promised", False: ", not promised"}[job.promised]
@@ -133,16 +133,16 @@ def recorded(info: TraceSetInfo) -> None:
     )
 
 
-def released(done: ReleaseResult) -> None:
+def released(result: ReleaseResult) -> None:
     """The outcome of a release."""
     console = Console(soft_wrap=True)
-    if not (done.restored or done.gone or done.failed):
+    if not (result.restored or result.gone or result.failed):
         console.print("Nothing to restore: PhaseDock has changed no limits.")
-    for name in done.restored:
+    for name in result.restored:
         console.print(f"The limits of {plain(name)} are restored.", highlight=False)
-    for name in done.gone:
+    for name in result.gone:
         console.print(f"{plain(name)} no longer exists.", highlight=False)
-    for name, why in done.failed:
+    for name, why in result.failed:
         console.print(f"[bold red]{plain(name)}[/] could not be restored: {plain(why)}", highlight=False)
 
 

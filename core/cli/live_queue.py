@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.cli.answers import Json, answers, given, print_json, taking
+from core.cli.answers import Json, answers, options, print_json, taking
 from core.config import load_settings
 from core.errors import InputError
 
@@ -45,19 +45,19 @@ def submit(
 
     With a deadline it says first whether that can be met, with how many cores, and which jobs would give way.
     """
-    chosen = given(context)
+    chosen = options(context)
     with _Opened(engine) as (workspace, name):
         queue = workspace.live.queue
-        found = queue.ask(name, chosen) if ask or chosen.get("deadline") else None
+        answer = queue.ask(name, chosen) if ask or chosen.get("deadline") else None
         job = None if ask else queue.submit(name, chosen)
     if as_json:
-        outlook = {} if found is None else {"outlook": found.to_dict()}
+        outlook = {} if answer is None else {"outlook": answer.to_dict()}
         print_json(({} if job is None else job.to_dict()) | outlook)
     else:
         from core.cli import live_output as show
 
-        if found is not None:
-            show.outlook(found)
+        if answer is not None:
+            show.outlook(answer)
         if job is not None:
             show.submitted(job)
 
@@ -73,23 +73,21 @@ def queue(
 ) -> None:
     """Show an engine's jobs: which wait, since when and why, which run, and the last that are over."""
     if priority is not None and not job:
-        raise InputError(
-            "No job is named whose priority is to change.", "Name it: phasedock queue JOB --priority 5"
-        )
+        raise InputError("--priority needs a job.", "Name it: phasedock queue JOB --priority 5.")
     with _Opened(engine) as (workspace, name):
         live = workspace.live.queue
         live.settle()
         if priority is not None:
             live.set_priority(name, job, priority)
-        found = [each for each in live.list(name) if job in ("", each.name, each.id)]
-        if job and not found:
+        listed = [each for each in live.list(name) if job in ("", each.name, each.id)]
+        if job and not listed:
             live.find(name, job)
     if as_json:
-        print_json({"engine": name, "jobs": [each.to_dict() for each in found]})
+        print_json({"engine": name, "jobs": [each.to_dict() for each in listed]})
     else:
         from core.cli import live_output as show
 
-        show.jobs(name, found)
+        show.jobs(name, listed)
 
 
 @answers
@@ -104,13 +102,13 @@ def cancel(
     """Cancel jobs: one that waits at once; one that runs is ended and its container removed."""
     with _Opened(engine) as (workspace, name):
         live = workspace.live.queue
-        done = [live.end(name, job, remove=remove) for job in jobs]
+        cancelled = [live.end(name, job, remove=remove) for job in jobs]
     if as_json:
-        print_json({"engine": name, "jobs": [each.to_dict() for each in done]})
+        print_json({"engine": name, "jobs": [each.to_dict() for each in cancelled]})
     else:
         from core.cli import live_output as show
 
-        show.ended(done, removed=remove)
+        show.ended(cancelled, removed=remove)
 
 
 class _Opened:

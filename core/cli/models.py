@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.cli import output as show
-from core.cli.answers import File, Force, Json, Mapping, Model, Out, answers, given, print_json, taking
+from core.cli.answers import File, Force, Json, Mapping, Model, Out, answers, options, print_json, taking
 
 if TYPE_CHECKING:
     from core.phases import PhaseModel
@@ -39,11 +39,11 @@ def traces_formats(as_json: Json = False) -> None:
     """List the kinds of files that can be read, and the layouts of columns that are recognised."""
     from core.cli import offline_files as offline
 
-    found = offline.readable()
+    readable = offline.readable()
     if as_json:
-        print_json(found)
+        print_json(readable)
     else:
-        show.readable(found)
+        show.readable(readable)
 
 
 def register_phases(app: typer.Typer) -> None:
@@ -89,11 +89,11 @@ def sequences(
     """Print the sequences of phases: prototypes, transitions, and dwell times."""
     from core.cli import offline_files
 
-    found = offline_files.sequences(model, file, memory, step, warmup, mapping, show.warning)
+    analysed = offline_files.sequences(model, file, memory, step, warmup, mapping, show.warning)
     if as_json:
-        print_json(found.to_dict())
+        print_json(analysed.to_dict())
     else:
-        show.sequences(found)
+        show.sequences(analysed)
 
 
 def register(app: typer.Typer) -> None:
@@ -128,7 +128,13 @@ def model_train(
 
     with show.progress(quiet=as_json) as progress:
         trained = offline.train(
-            file, given(context), out, features=feature, mapping=mapping, force=force, progress=progress
+            file,
+            options(context),
+            out,
+            features=feature,
+            mapping=mapping,
+            force=force,
+            progress=progress,
         )
     errors = trained.model.training.errors
     facts = {"epochs": len(errors), "final_error": errors[-1] if errors else None, "seconds": trained.seconds}

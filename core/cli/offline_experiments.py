@@ -26,23 +26,25 @@ def choose_experiment(
     source: str, *, seeds: int = 0, policies: str = "", baseline: str = "", changes: Sequence[str] = ()
 ) -> Experiment:
     """An experiment with what the command line changes of it."""
-    made = _with_changes(bundled.load(source), changes)
+    experiment = _with_changes(bundled.load(source), changes)
     if seeds < 0:
         raise InputError(f"--seeds cannot be {seeds}.", "Give a number above zero.")
     if seeds:
-        made = made.with_seeds(seeds)
+        experiment = experiment.with_seeds(seeds)
     if baseline:
-        made = replace(made, baseline=_labels_of(made, baseline)[0])
-    wanted = [name.strip() for name in policies.split(",") if name.strip()]
-    if wanted:
-        labels = {label for name in wanted for label in _labels_of(made, name)}
-        kept = tuple(arm for arm in made.policies if arm.label in labels or arm.label == made.baseline)
-        made = replace(made, policies=kept)
-    return made
+        experiment = replace(experiment, baseline=_labels_of(experiment, baseline)[0])
+    names = [name.strip() for name in policies.split(",") if name.strip()]
+    if names:
+        labels = {label for name in names for label in _labels_of(experiment, name)}
+        arms = tuple(
+            arm for arm in experiment.policies if arm.label in labels or arm.label == experiment.baseline
+        )
+        experiment = replace(experiment, policies=arms)
+    return experiment
 
 
 def read_keep(text: str) -> Keep:
-    """Which ledgers to keep."""
+    """Read which ledgers to save."""
     try:
         return Keep(text)
     except ValueError:
@@ -54,24 +56,24 @@ def read_keep(text: str) -> Keep:
 def simulate(
     workspace: Workspace,
     experiment: Experiment,
-    kept: Keep,
+    keep: Keep,
     progress: Progress | None = None,
     *,
     jobs: bool = False,
 ) -> dict[str, Any]:
     """Run an experiment here and now."""
-    info = workspace.runs.make(experiment, progress, kept)
-    made = info.experiment
+    info = workspace.runs.make(experiment, progress, keep)
+    executed = info.experiment
     return {
         "experiment": info.id,
-        "name": made.name,
-        "about": made.about,
-        "engine": made.engine,
-        "n_jobs": made.n_jobs,
-        "n_workers": sum(group.count for group in made.workers),
-        "world": asdict(made.world),
-        "seeds": list(made.seeds),
-        "baseline": made.baseline,
+        "name": executed.name,
+        "about": executed.about,
+        "engine": executed.engine,
+        "n_jobs": executed.n_jobs,
+        "n_workers": sum(group.count for group in executed.workers),
+        "world": asdict(executed.world),
+        "seeds": list(executed.seeds),
+        "baseline": executed.baseline,
         "runs": [
             _run(workspace, run, label, jobs=jobs)
             for label, runs in info.runs.items()
@@ -106,9 +108,9 @@ def replay(workspace: Workspace, run: str) -> dict[str, Any]:
 
 def _run(workspace: Workspace, run: str, label: str, *, jobs: bool) -> dict[str, Any]:
     info, result = workspace.runs.get(run), workspace.runs.result(run)
-    found = deadlines(result)
-    if found is not None and jobs:
-        found["jobs"] = deadline_jobs(result.jobs)
+    summary = deadlines(result)
+    if summary is not None and jobs:
+        summary["jobs"] = deadline_jobs(result.jobs)
     return {
         "run": run,
         "label": label,
@@ -117,7 +119,7 @@ def _run(workspace: Workspace, run: str, label: str, *, jobs: bool) -> dict[str,
         "seed": info.seed,
         "ticks": info.ticks,
         **result.to_dict(),
-        **({} if found is None else {"deadlines": found}),
+        **({} if summary is None else {"deadlines": summary}),
     }
 
 
@@ -162,12 +164,12 @@ def deadline_jobs(jobs: Sequence[JobOutcome]) -> list[dict[str, Any]]:
 def _labels_of(experiment: Experiment, name: str) -> list[str]:
     """The labels that a name stands for: a label itself, or all arms of a policy."""
     labels = [arm.label for arm in experiment.policies]
-    found = [name] if name in labels else [arm.label for arm in experiment.policies if arm.policy == name]
-    if not found:
+    matching = [name] if name in labels else [arm.label for arm in experiment.policies if arm.policy == name]
+    if not matching:
         raise NotFoundError(
             f"The experiment has no policy labelled “{name}”.", f"It has: {', '.join(labels)}."
         )
-    return found
+    return matching
 
 
 def _with_changes(experiment: Experiment, changes: Sequence[str]) -> Experiment:
@@ -184,8 +186,8 @@ def _with_changes(experiment: Experiment, changes: Sequence[str]) -> Experiment:
     try:
         return from_dict(values)
     except SpecError as error:
-        where = ".".join(str(part) for part in error.path)
-        raise InputError(f"--set {where}: {error.message}", error.hint) from None
+        field_name = ".".join(str(part) for part in error.path)
+        raise InputError(f"--set {field_name}: {error.message}", error.hint) from None
 
 
 def _changed_mappings(values: dict[str, Any], path: str, name: str) -> list[dict[str, Any]]:

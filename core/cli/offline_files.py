@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A trace file that was read: what it seemed to be, what it holds, and what was wrong with it."""
+    """A checked trace file: its recognised layout, its contents, and its problems."""
 
     inspection: Inspection
     traces: TraceSet
@@ -60,7 +60,7 @@ class Checked:
     summary: pd.DataFrame
 
     def to_dict(self) -> dict[str, Any]:
-        """The check as JSON takes it; ``mapping`` may be saved and given back as ``--mapping``."""
+        """The check as a JSON object; ``mapping`` can be saved and passed as ``--mapping``."""
         mapping, traces = self.inspection.mapping, self.traces
         return {
             "layout": self.inspection.layout,
@@ -120,9 +120,9 @@ def applied(
         If the model does not fit the traces.
     """
     loaded, traces = load_model(model), read(file, mapping)
-    said = None if notify is None else drift_warning(compare_with_training(loaded, traces), model.name)
-    if notify is not None and said is not None and loaded.training.fingerprint != fingerprint(traces):
-        notify(*said)
+    warning = None if notify is None else drift_warning(compare_with_training(loaded, traces), model.name)
+    if notify is not None and warning is not None and loaded.training.fingerprint != fingerprint(traces):
+        notify(*warning)
     return loaded, traces
 
 
@@ -148,9 +148,9 @@ def train(
     settings = PhaseSettings.from_dict(values)
     room_for(out, force=force)
     traces = read(file, mapping)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     model = fit(traces, settings, features, progress)
-    return Trained(model, save_model(model, out), time.perf_counter() - begun)
+    return Trained(model, save_model(model, out), time.perf_counter() - start)
 
 
 def convert_ai4dl(folder: Path, out: Path, *, force: bool = False) -> PhaseModel:
@@ -242,10 +242,10 @@ def room_for(out: Path, *, force: bool) -> None:
     ConflictError
         If something is there, and it is not to be replaced.
     """
-    taken = any(out.iterdir()) if out.is_dir() else out.exists()
-    if taken and not force:
+    exists = any(out.iterdir()) if out.is_dir() else out.exists()
+    if exists and not force:
         raise ConflictError(f"“{out}” already exists.", "Choose another --out, or add --force.")
-    if taken and out.is_dir() and not (out / "model.json").exists():
+    if exists and out.is_dir() and not (out / "model.json").exists():
         raise ConflictError(f"“{out}” holds something that is not a model.", "Choose another --out.")
 
 
@@ -265,7 +265,7 @@ WITHIN = (30.0, 60.0, 120.0, 300.0)
 
 
 @dataclass(frozen=True)
-class FoundSequences:
+class SequenceReport:
     """The sequences of a file, and one graph over them."""
 
     #: What was found.
@@ -279,12 +279,12 @@ class FoundSequences:
     @property
     def dwell_times(self) -> dict[int, DwellTimes]:
         """The dwell times in each phase that occurs."""
-        found = {phase: self.analysis.dwell_times((phase,)) for phase in self.analysis.sequences.phases}
-        return {phase: times for phase, times in found.items() if times.n_runs}
+        by_phase = {phase: self.analysis.dwell_times((phase,)) for phase in self.analysis.sequences.phases}
+        return {phase: times for phase, times in by_phase.items() if times.n_runs}
 
     @property
     def sentence(self) -> str:
-        """How many paths there are, and how many cover most executions."""
+        """The number of paths, and how many of them cover most executions."""
         paths, prototypes = len(self.analysis.paths), len(self.analysis.prototypes)
         n = self.analysis.sequences.n_executions
         return (
@@ -330,8 +330,8 @@ class FoundSequences:
             "matrix": {
                 "columns": _names([*graph.phases, END]),
                 "rows": [
-                    {"after": _names(state), "seen": seen, "p": row}
-                    for state, seen, row in zip(
+                    {"after": _names(state), "seen": visits, "p": row}
+                    for state, visits, row in zip(
                         graph.states, graph.visits.tolist(), graph.matrix()[0].tolist(), strict=True
                     )
                 ],
@@ -368,7 +368,7 @@ def sequences(
     warmup: str = Warmup.SKIP,
     mapping: Path | None = None,
     notify: Notify | None = None,
-) -> FoundSequences:
+) -> SequenceReport:
     """Find the sequences of a trace file; `notify` is as in `core.cli.offline_files.applied`.
 
     Raises
@@ -383,9 +383,11 @@ def sequences(
     runs = phase_runs(traces, predict(loaded, traces))
     bounds = np.searchsorted(runs.start, traces.offsets)
     durations = summarise(traces)["duration_s"].to_numpy(dtype=float)
-    found = phase_sequences(runs, bounds, traces.ids, loaded.phases, durations=durations, warmup=treated)
-    analysis = SequenceAnalysis(found)
-    return FoundSequences(analysis, analysis.graph(memory, steps), treated)
+    by_execution = phase_sequences(
+        runs, bounds, traces.ids, loaded.phases, durations=durations, warmup=treated
+    )
+    analysis = SequenceAnalysis(by_execution)
+    return SequenceReport(analysis, analysis.graph(memory, steps), treated)
 
 
 def _choice(kind: type[E], value: str, name: str) -> E:

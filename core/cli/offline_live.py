@@ -64,13 +64,13 @@ def views(workspace: Workspace, engine: str) -> Iterator[LiveView]:
     ConflictError
         If none comes.
     """
-    seen, deadline = time.time(), time.monotonic() + _FIRST_SAMPLE
+    latest, deadline = time.time(), time.monotonic() + _FIRST_SAMPLE
     while True:
         view = workspace.live.view.request_view(engine)
         # the first sample of all knows no usage yet
         has_usage = not view.rows or any(row.cpu is not None for row in view.rows)
-        if view.at is not None and view.at > seen and has_usage:
-            seen, deadline = view.at, time.monotonic() + _FIRST_SAMPLE
+        if view.at is not None and view.at > latest and has_usage:
+            latest, deadline = view.at, time.monotonic() + _FIRST_SAMPLE
             yield view
         if view.engine.state is not EngineState.READY:
             raise ConflictError(view.engine.message, view.engine.hint)
@@ -144,12 +144,12 @@ def _until_interrupted(say: Callable[[str], None]) -> Callable[[str], None]:
 
 def _ids(workspace: Workspace, engine: str, names_or_ids: Sequence[str]) -> list[str]:
     with workspace.live.engines.host(engine) as host:
-        there = host.containers()
-    found = []
+        containers = host.containers()
+    ids = []
     for text in names_or_ids:
-        match = [each.id for each in there if each.name == text or each.id.startswith(text)]
+        match = [each.id for each in containers if each.name == text or each.id.startswith(text)]
         if not match:
-            names = ", ".join(sorted(each.name for each in there)) or "none"
+            names = ", ".join(sorted(each.name for each in containers)) or "none"
             raise NotFoundError(f"No container called “{text}” runs on {engine}.", f"There are: {names}.")
-        found.append(match[0])
-    return found
+        ids.append(match[0])
+    return ids

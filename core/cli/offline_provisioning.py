@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """What is called while the work goes on."""
+    """Callbacks for progress and warnings of a long comparison."""
 
     #: Called as the work proceeds.
     progress: Progress | None = None
@@ -45,7 +45,7 @@ def compare(
     values: Mapping[str, object],
     policies: Sequence[str],
     *,
-    own: Mapping[str, Mapping[str, object]] | None = None,
+    policy_settings: Mapping[str, Mapping[str, object]] | None = None,
     mapping: Path | None = None,
     allocations: Path | None = None,
     listener: Listener | None = None,
@@ -57,15 +57,17 @@ def compare(
     InputError, MismatchError, NotFoundError
         As `core.provisioning.evaluation.evaluate.evaluate`.
     """
-    settings, own = EvaluationSettings.from_dict(values), checked_settings(own or {})
-    left_out = next((name for name in own if name not in [each.name for each in chosen(policies)]), None)
+    settings, policy_settings = EvaluationSettings.from_dict(values), checked_settings(policy_settings or {})
+    left_out = next(
+        (name for name in policy_settings if name not in [each.name for each in chosen(policies)]), None
+    )
     if left_out is not None:
         raise InputError(
             f"There are settings for “{left_out}”, which is not compared.", "Add it to --policies."
         )
-    heard = listener or Listener()
-    loaded, traces = applied(model, file, mapping, None if settings.refit else heard.notify)
-    evaluation = evaluate(traces, loaded, settings, policies, own, heard.progress)
+    listener = listener or Listener()
+    loaded, traces = applied(model, file, mapping, None if settings.refit else listener.notify)
+    evaluation = evaluate(traces, loaded, settings, policies, policy_settings, listener.progress)
     if allocations is not None:
         fleet = next(iter(evaluation.held_out.values())).fleet
         write_allocations(allocations, fleet.ids, fleet.offsets, fleet.time, _series(evaluation))
@@ -73,19 +75,19 @@ def compare(
 
 
 def gathered(
-    path: Path | None, given: Mapping[str, object], changes: Sequence[str]
+    path: Path | None, options: Mapping[str, object], changes: Sequence[str]
 ) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
-    """The settings of a comparison and of single policies: those of a file, then those of the command line.
+    """Merge the settings of a file with the options of the command line, which win.
 
     Raises
     ------
     InputError
         If the file cannot be read, or a change sets nothing.
     """
-    comparison, own = ({}, {}) if path is None else read_settings(path)
+    comparison, by_policy = ({}, {}) if path is None else read_settings(path)
     for name, values in parse_assignments(changes).items():
-        own[name] = {**own.get(name, {}), **values}
-    return {**comparison, **given}, own
+        by_policy[name] = {**by_policy.get(name, {}), **values}
+    return {**comparison, **options}, by_policy
 
 
 def read_settings(path: Path) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
@@ -110,10 +112,10 @@ def read_settings(path: Path) -> tuple[dict[str, object], dict[str, dict[str, ob
         values = require_mapping(read_marked(text).values or {}, (), "The file")
         refuse_unknown(values, ("comparison", "policies"), (), "The file")
         comparison = require_mapping(values.get("comparison") or {}, ("comparison",), "comparison")
-        own = require_mapping(values.get("policies") or {}, ("policies",), "policies")
+        by_policy = require_mapping(values.get("policies") or {}, ("policies",), "policies")
         return dict(comparison), {
             str(name): dict(require_mapping(each or {}, ("policies", name), str(name)))
-            for name, each in own.items()
+            for name, each in by_policy.items()
         }
     except SpecError as error:
         raise InputError(f"{path.name}: {error.message}", error.hint) from None
@@ -123,20 +125,20 @@ def read_settings(path: Path) -> tuple[dict[str, object], dict[str, dict[str, ob
 
 
 def flat(report: Mapping[str, Any]) -> dict[str, Any]:
-    """A report with one entry per policy and resource, and without what is only drawn."""
+    """A report with one entry per policy and resource, without the parts that only charts use."""
     results = [
         {**row, "resource": resource, "unit": part["unit"]}
         for resource, part in report["resources"].items()
         for row in part["policies"]
     ]
     best = {resource: part["best_reactive"] for resource, part in report["resources"].items()}
-    rest = {key: value for key, value in report.items() if key != "resources"}
-    return {"summary": describe_split(report), **rest, "best_reactive": best, "results": results}
+    other_entries = {key: value for key, value in report.items() if key != "resources"}
+    return {"summary": describe_split(report), **other_entries, "best_reactive": best, "results": results}
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictFile:
-    """How a verdict is to be written."""
+    """The format, prices and choices of an exported verdict."""
 
     #: ``patch``, ``vpa``, ``docker``, ``json`` or ``csv``.
     style: str = "json"
@@ -166,30 +168,30 @@ def verdict_text(
         As `compare`, and where there is nothing that can be set.
     """
     chosen_prices = PriceSettings.from_dict(dict(_pair(each) for each in output.prices))
-    wanted = _taken(output.take, policies)
+    overrides = _policy_overrides(output.take, policies)
     settings = EvaluationSettings.from_dict(values)
-    heard = listener or Listener()
-    loaded, traces = applied(model, file, mapping, None if settings.refit else heard.notify)
-    report = evaluate(traces, loaded, settings, policies, progress=heard.progress).report
-    found = verdict(report, wanted, chosen_prices)
-    if found is None:
+    listener = listener or Listener()
+    loaded, traces = applied(model, file, mapping, None if settings.refit else listener.notify)
+    report = evaluate(traces, loaded, settings, policies, progress=listener.progress).report
+    result = verdict(report, overrides, chosen_prices)
+    if result is None:
         raise AssertionError("a new report has a verdict")
     today = output.date or datetime.now(UTC).date().isoformat()
     basis = tuple(assumptions(report["recorded"], chosen_prices))
-    return write(found, About(file.name, model.name, today, report, basis), output.style)
+    return write(result, About(file.name, model.name, today, report, basis), output.style)
 
 
-def _taken(take: Sequence[str], policies: Sequence[str]) -> dict[Resource, str]:
+def _policy_overrides(take: Sequence[str], policies: Sequence[str]) -> dict[Resource, str]:
     """The policy that is taken for each resource that is named."""
-    compared, found = {each.name for each in chosen(policies)}, {}
+    compared, policy_of_resource = {each.name for each in chosen(policies)}, {}
     for text in take:
         resource, name = _pair(text)
         if resource not in list(Resource):
             raise InputError(f"There is no resource “{resource}”.", "Name cpu or memory.")
         if name not in compared:
             raise InputError(f"“{name}” is not compared.", "Add it to --policies.")
-        found[Resource(resource)] = name
-    return found
+        policy_of_resource[Resource(resource)] = name
+    return policy_of_resource
 
 
 def _pair(text: str) -> tuple[str, str]:

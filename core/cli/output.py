@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from core.application import StoreCheck
-    from core.cli.offline_files import Checked, FoundSequences
+    from core.cli.offline_files import Checked, SequenceReport
     from core.phases import PhaseModel
     from core.progress_reporting import Progress
     from core.sequences import TransitionGraph
 
-_RUNS_SHOWN = 12
+_MAX_RUNS = 12
 _WIDE = 126
-_PATHS_SHOWN = 20
+_MAX_PATHS = 20
 
 
 def error(message: str, hint: str) -> None:
@@ -46,7 +46,7 @@ def error(message: str, hint: str) -> None:
 
 
 def warning(headline: str, text: str) -> None:
-    """What has to be known before believing a result, in one line on standard error."""
+    """Print a caveat about a result in one line on standard error."""
     _console(stderr=True).print(f"[bold yellow]Warning:[/] {plain(headline)} {plain(text)}", highlight=False)
 
 
@@ -62,10 +62,10 @@ def address(where: str, home: Path, ready: bool) -> None:
     console.print("  Press Ctrl+C to stop.\n", highlight=False)
 
 
-def policies(found: Sequence[Mapping[str, Any]], refused: Sequence[str]) -> None:
+def policies(rows: Sequence[Mapping[str, Any]], refused: Sequence[str]) -> None:
     """Every policy with its settings, and in sentences those that were refused."""
     console = _console(width=_WIDE)
-    print_table(Table("policies", _POLICIES, found), console)
+    print_table(Table("policies", _POLICIES, rows), console)
     for sentence in refused:
         console.print(f"[bold yellow]Refused:[/] {plain(sentence)}", highlight=False)
 
@@ -83,10 +83,10 @@ _POLICIES = (
 )
 
 
-def readable(found: Mapping[str, Any]) -> None:
+def readable(tables: Mapping[str, Any]) -> None:
     """The formats of files and the layouts of columns that can be read."""
-    print_table(Table("formats", _FORMATS, found["formats"]))
-    print_table(Table("layouts", _LAYOUTS, found["layouts"]))
+    print_table(Table("formats", _FORMATS, tables["formats"]))
+    print_table(Table("layouts", _LAYOUTS, tables["layouts"]))
 
 
 _FORMATS = (
@@ -98,33 +98,33 @@ _LAYOUTS = (Column("title", "layout of columns"), Column("name", "name"))
 _FEATURES = (Column("name", "feature"), Column("role", "stands for"), Column("unit", "unit"))
 
 
-def checked(file: Path, found: Checked) -> None:
-    """What a trace file holds, and what was wrong with it."""
-    console, traces, summary = _console(), found.traces, found.summary
-    console.print(f"[bold]{plain(file.name)}[/]: {plain(found.inspection.label)}", highlight=False)
+def checked(file: Path, result: Checked) -> None:
+    """Print the contents of a trace file, and its problems."""
+    console, traces, summary = _console(), result.traces, result.summary
+    console.print(f"[bold]{plain(file.name)}[/]: {plain(result.inspection.label)}", highlight=False)
     console.print(
         f"{plural(traces.n_executions, 'execution')}, {plural(traces.n_samples, 'sample')}, "
         f"one every {format_duration(traces.period)}, lasting {_range(summary['duration_s'])}",
         highlight=False,
     )
     print_table(Table("features", _FEATURES, traces.features), console)
-    sentences = found.report.sentences()
+    sentences = result.report.sentences()
     for sentence in sentences:
         console.print(f"• {plain(sentence)}", highlight=False)
     if not sentences:
         console.print("No problems found.")
 
 
-def store_check(found: StoreCheck) -> None:
-    """What is wrong with a store, line by line."""
+def store_check(result: StoreCheck) -> None:
+    """Print the contradictions in a store, line by line."""
     console = _console()
-    for finding in found.findings:
+    for finding in result.findings:
         console.print(
             f"[bold]{finding.about} {plain(finding.id)}[/]: {plain(finding.sentence)}", highlight=False
         )
-    looked = ", ".join(f"{count:,} {name}" for name, count in found.checked.items())
-    said = f"{len(found.findings):,} contradictions" if found.findings else "No contradictions"
-    console.print(f"{said} in {looked}.", highlight=False)
+    looked = ", ".join(f"{count:,} {name}" for name, count in result.checked.items())
+    headline = f"{len(result.findings):,} contradictions" if result.findings else "No contradictions"
+    console.print(f"{headline} in {looked}.", highlight=False)
 
 
 def model(trained: PhaseModel, out: Path, facts: Mapping[str, Any]) -> None:
@@ -166,9 +166,9 @@ def _segments(numbers: Sequence[int]) -> str:
             segments[-1][1] += 1
         else:
             segments.append([number, 1])
-    text = " ".join(f"{phase_name(number - 1)}×{length}" for number, length in segments[:_RUNS_SHOWN])
-    more = len(segments) - _RUNS_SHOWN
-    return text if more <= 0 else f"{text} … and {more} more"
+    text = " ".join(f"{phase_name(number - 1)}×{length}" for number, length in segments[:_MAX_RUNS])
+    n_omitted = len(segments) - _MAX_RUNS
+    return text if n_omitted <= 0 else f"{text} … and {n_omitted} more"
 
 
 _LABELS = (
@@ -178,19 +178,19 @@ _LABELS = (
 )
 
 
-def sequences(found: FoundSequences) -> None:
+def sequences(analysed: SequenceReport) -> None:
     """Prototypes, transitions and dwell times, each in a table."""
-    console, analysis = _console(), found.analysis
-    console.print(found.sentence, highlight=False)
+    console, analysis = _console(), analysed.analysis
+    console.print(analysed.sentence, highlight=False)
     rows = [
         (number, str(path), path.count, path.share, path.covered, path.seconds)
         for number, path in enumerate(analysis.prototypes, 1)
     ]
-    print_table(Table("prototypes", _PROTOTYPES, rows[:_PATHS_SHOWN]), console)
-    if len(rows) > _PATHS_SHOWN:
-        console.print(f"… and {len(rows) - _PATHS_SHOWN:,} more; --json has all of them.")
-    print_table(_transitions(found.graph), console)
-    print_table(_dwell_times(found), console)
+    print_table(Table("prototypes", _PROTOTYPES, rows[:_MAX_PATHS]), console)
+    if len(rows) > _MAX_PATHS:
+        console.print(f"… and {len(rows) - _MAX_PATHS:,} more; --json has all of them.")
+    print_table(_transitions(analysed.graph), console)
+    print_table(_dwell_times(analysed), console)
 
 
 _PROTOTYPES = (
@@ -219,7 +219,7 @@ def _transitions(graph: TransitionGraph) -> Table:
     return Table("transitions", columns, rows)
 
 
-def _dwell_times(found: FoundSequences) -> Table:
+def _dwell_times(analysed: SequenceReport) -> Table:
     columns = [
         Column("phase", "phase", phase_name, right=False),
         Column("segments", "segments", format_count),
@@ -227,11 +227,11 @@ def _dwell_times(found: FoundSequences) -> Table:
     ]
     columns += [
         Column(f"within_{s:g}", f"in {format_duration(s)}", partial(format_share, digits=0))
-        for s in found.within
+        for s in analysed.within
     ]
     rows = [
-        (phase, times.n_runs, times.median, *(times.leave_within(seconds) for seconds in found.within))
-        for phase, times in found.dwell_times.items()
+        (phase, times.n_runs, times.median, *(times.leave_within(seconds) for seconds in analysed.within))
+        for phase, times in analysed.dwell_times.items()
     ]
     return Table("dwell-times", columns, rows)
 
@@ -314,24 +314,24 @@ def plain(text: str) -> str:
 
 
 def print_table(
-    table: Table, console: Console | None = None, *, whole: Collection[str] = (), **look: Any
+    table: Table, console: Console | None = None, *, whole: Collection[str] = (), **style: Any
 ) -> None:
     """A table with its titled columns; those in `whole` are not wrapped."""
-    (console or _console()).print(terminal_table(table, whole=whole, **look))
+    (console or _console()).print(terminal_table(table, whole=whole, **style))
 
 
-def terminal_table(table: Table, *, whole: Collection[str] = (), **look: Any) -> RichTable:
+def terminal_table(table: Table, *, whole: Collection[str] = (), **style: Any) -> RichTable:
     """The table as rich draws it; names in it are neither markup nor commands."""
-    made = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, **look)
+    rich_table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, **style)
     for column in table.titled:
-        made.add_column(
+        rich_table.add_column(
             plain(column.title),
             justify="right" if column.is_right else "left",
             no_wrap=column.key in whole,
         )
     for row in table.rows:
-        made.add_row(*map(plain, table.texts(row)))
-    return made
+        rich_table.add_row(*map(plain, table.texts(row)))
+    return rich_table
 
 
 def _console(*, stderr: bool = False, width: int | None = None) -> Console:

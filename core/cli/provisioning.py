@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from core.cli import output as show
-from core.cli.answers import File, Json, Mapping, Model, answers, given, print_json, taking
+from core.cli.answers import File, Json, Mapping, Model, answers, options, print_json, taking
 from core.config import policy_files
 
 
@@ -52,7 +52,7 @@ def evaluate_policies(
     from core.plugins import load_policies
 
     load_policies(policy_files())
-    values, own = offline_provisioning.gathered(settings, given(context), change or [])
+    values, policy_settings = offline_provisioning.gathered(settings, options(context), change or [])
     names = [name.strip() for name in policies.split(",") if name.strip()]
     with show.progress(quiet=as_json) as progress:
         report = offline_provisioning.compare(
@@ -60,7 +60,7 @@ def evaluate_policies(
             file,
             values,
             names or ["all"],
-            own=own,
+            policy_settings=policy_settings,
             mapping=mapping,
             allocations=allocations,
             listener=offline_provisioning.Listener(progress, show.warning),
@@ -77,12 +77,12 @@ def list_policies(as_json: Json = False) -> None:
     from core.plugins import listing, load_policies
 
     refused = load_policies(policy_files())
-    found = listing()
+    rows = listing()
     if as_json:
-        told = [{"policy": each.name, "source": each.source, "why": each.why} for each in refused]
-        print_json({"policies": found, "refused": told})
+        refusals = [{"policy": each.name, "source": each.source, "why": each.why} for each in refused]
+        print_json({"policies": rows, "refused": refusals})
     else:
-        show.policies(found, [str(each) for each in refused])
+        show.policies(rows, [str(each) for each in refused])
 
 
 @answers
@@ -116,7 +116,7 @@ def write_verdict(
         text = offline_provisioning.verdict_text(
             model,
             file,
-            given(context),
+            options(context),
             names or ["usual"],
             offline_provisioning.VerdictFile("json" if as_json else style, take or (), price or (), date),
             mapping=mapping,

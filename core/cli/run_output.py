@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from core.cli.output import plain, print_table
-from core.experiments.measures import COUNTS, FURTHER_MEASURES, informative_measures
+from core.experiments.measures import COUNTS, EXTRA_MEASURES, informative_measures
 from core.experiments.spec import ENGINES
 from core.tables import Column, Table
 from core.units import DASH, format_change, format_count, format_number, format_share, plural
@@ -51,7 +51,7 @@ _EXPERIMENTS = (
 )
 
 
-def print_experiments(found: Sequence[tuple[str, Experiment]]) -> None:
+def print_experiments(bundled: Sequence[tuple[str, Experiment]]) -> None:
     """The bundled experiments."""
     rows = [
         (
@@ -62,7 +62,7 @@ def print_experiments(found: Sequence[tuple[str, Experiment]]) -> None:
             len(experiment.seeds),
             experiment.about,
         )
-        for name, experiment in found
+        for name, experiment in bundled
     ]
     _print(Table("experiments", _EXPERIMENTS, rows), _console())
 
@@ -72,15 +72,15 @@ def print_simulation(report: Mapping[str, Any]) -> None:
     console, baseline, predicted = _console(), plain(report["baseline"]), report["predicted"]
     console.print(
         f"[bold]{plain(report['name'])}[/]: {plural(report['n_jobs'], 'job')}, "
-        f"{plural(report['n_workers'], 'worker')}, {_where(report)}; "
+        f"{plural(report['n_workers'], 'worker')}, {_describe_engine(report)}; "
         f"{plural(len(report['seeds']), 'seed')}",
         highlight=False,
     )
     _print(_policies(report["policies"]), console)
-    found = informative_measures([row["measures"] for row in report["policies"]])
-    for about, of in (("deadlines", "met"), ("queue", "waiting")):
-        if about in found:
-            _print(_further(about, report["policies"], found[about], of), console)
+    measures = informative_measures([row["measures"] for row in report["policies"]])
+    for subject, compared in (("deadlines", "met"), ("queue", "waiting")):
+        if subject in measures:
+            _print(_extra_table(subject, report["policies"], measures[subject], compared), console)
     if predicted:
         console.print(f"The simulator of the same jobs, fitted to {baseline} alone:", highlight=False)
         _print(_policies(predicted["comparison"]), console)
@@ -93,7 +93,7 @@ def print_simulation(report: Mapping[str, Any]) -> None:
         console.print(f"Step through a ledger in the browser, or run: phasedock replay {first['run']}")
 
 
-def _where(report: Mapping[str, Any]) -> str:
+def _describe_engine(report: Mapping[str, Any]) -> str:
     if ENGINES[report["engine"]].real:
         return "real containers"
     world = report["world"]
@@ -116,7 +116,7 @@ def _measure(name: str) -> Callable[[Mapping[str, Any]], Any]:
 
 
 def _change_column(name: str, show: Callable[[Any], str], title: str = "") -> Column:
-    """How a measure differs from the baseline's."""
+    """A column with a measure's difference from the baseline."""
 
     def value(row: Mapping[str, Any]) -> Any:
         return (row["differences"] or {}).get(name)
@@ -124,33 +124,35 @@ def _change_column(name: str, show: Callable[[Any], str], title: str = "") -> Co
     return Column(f"{name}_change", f"Δ {title or name}", show, value)
 
 
-def _further(about: str, rows: Sequence[Mapping[str, Any]], names: Sequence[str], of: str) -> Table:
-    """What became of deadlines or in the queue, and the change of one of these measures."""
+def _extra_table(about: str, rows: Sequence[Mapping[str, Any]], names: Sequence[str], compared: str) -> Table:
+    """Measures of deadlines or of the queue, and the change of one of them against the baseline."""
     columns = [Column("label", "policy")]
     columns += [
         Column(
             name,
-            _HEADS.get(name, FURTHER_MEASURES[name].short.lower()),
-            partial(_further_value, name),
+            _HEADS.get(name, EXTRA_MEASURES[name].short.lower()),
+            partial(_format_measure, name),
             _measure(name),
         )
         for name in names
     ]
-    columns.append(_change_column(of, partial(_further_change, of), FURTHER_MEASURES[of].short.lower()))
+    columns.append(
+        _change_column(compared, partial(_format_change, compared), EXTRA_MEASURES[compared].short.lower())
+    )
     return Table(about, columns, rows)
 
 
-def _further_value(name: str, value: float) -> str:
+def _format_measure(name: str, value: float) -> str:
     if name in COUNTS:
         return format_number(value, 1)
-    return format_share(value) if FURTHER_MEASURES[name].unit == "share" else format_number(value, 1)
+    return format_share(value) if EXTRA_MEASURES[name].unit == "share" else format_number(value, 1)
 
 
-def _further_change(of: str, change: Mapping[str, Any]) -> str:
+def _format_change(name: str, change: Mapping[str, Any]) -> str:
     """A relative difference, or one in seconds or points where the baseline has none."""
     if change["value"] is not None or not change["seconds"]:
         return _interval(change)
-    scale, unit = (100.0, "points") if FURTHER_MEASURES[of].unit == "share" else (1.0, "s")
+    scale, unit = (100.0, "points") if EXTRA_MEASURES[name].unit == "share" else (1.0, "s")
     text = f"{scale * change['seconds']:+,.1f} {unit}".replace("-", "−")
     if change["seconds_low"] is None:
         return text
@@ -159,7 +161,7 @@ def _further_change(of: str, change: Mapping[str, Any]) -> str:
 
 
 def print_replay(report: Mapping[str, Any]) -> None:
-    """What a replay found."""
+    """Print the result of a replay."""
     console, n = _console(), len(report["differences"])
     if report["equal"]:
         console.print(

@@ -34,11 +34,12 @@ def experiments(
         else:
             typer.echo(text, nl=False)
         return
-    found = [(each, bundled.load(each)) for each in bundled.names()]
+    loaded = [(each, bundled.load(each)) for each in bundled.names()]
     if as_json:
-        print_json({"experiments": [{"name": each, "experiment": made.to_dict()} for each, made in found]})
+        plain = [{"name": each, "experiment": experiment.to_dict()} for each, experiment in loaded]
+        print_json({"experiments": plain})
     else:
-        table.print_experiments(found)
+        table.print_experiments(loaded)
 
 
 @answers
@@ -74,14 +75,14 @@ def simulate(
     from core.plugins import load_policies
 
     load_policies(settings.policies)
-    made = offline_runs.choose_experiment(
+    chosen = offline_runs.choose_experiment(
         experiment, seeds=seeds, policies=policies, baseline=baseline, changes=change or []
     )
     keep = offline_runs.read_keep(ledgers)
     workspace = open_workspace(settings)
     try:
         with show.progress(quiet=as_json) as progress:
-            report = offline_runs.simulate(workspace, made, keep, progress, jobs=jobs)
+            report = offline_runs.simulate(workspace, chosen, keep, progress, jobs=jobs)
     finally:
         workspace.close()
     if as_json:

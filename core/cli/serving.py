@@ -28,14 +28,14 @@ def check(as_json: Json = False) -> None:
 
     workspace = open_workspace(settings)
     try:
-        found = check_store(workspace)
+        result = check_store(workspace)
     finally:
         workspace.close()
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(result))
     else:
-        show.store_check(found)
-    if found.findings:
+        show.store_check(result)
+    if result.findings:
         raise typer.Exit(1)
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _LOG = logging.getLogger("phasedock.serve")
-_LOOK_EVERY = 0.1
+_POLL_SECONDS = 0.1
 _LAST_WORDS = 1.0
 
 
@@ -171,7 +171,7 @@ class Supervisor:
 
     def _step(self) -> None:
         with contextlib.suppress(queue.Empty):
-            self._take(*self._events.get(timeout=_LOOK_EVERY))
+            self._take(*self._events.get(timeout=_POLL_SECONDS))
         if self._ending is None and self._asked.is_set():
             self._end("stopping")
         if self._ending is None:
@@ -184,14 +184,14 @@ class Supervisor:
             self._print(name, event)
             return
         each = self._supervised[name]
-        again, how = each.ended(event), _how_it_ended(event)
+        restarts, ending = each.ended(event), _how_it_ended(event)
         if self._ending is not None:
             self._say(f"{name} ended")
-        elif again:
-            self._say(f"{name} {how} and will be restarted in {each.delay:g} s")
+        elif restarts:
+            self._say(f"{name} {ending} and will be restarted in {each.delay:g} s")
         else:
             self._code = event
-            self._end(f"{name} {how} before it had started, so PhaseDock stops")
+            self._end(f"{name} {ending} before it had started, so PhaseDock stops")
 
     def _start_due(self) -> None:
         for name, each in self._supervised.items():
@@ -205,8 +205,8 @@ class Supervisor:
             else:
                 self._say(f"{name} started (process {each.pid})")
 
-    def _end(self, why: str) -> None:
-        self._say(why)
+    def _end(self, reason: str) -> None:
+        self._say(reason)
         self._ending = time.monotonic()
         self._send(signal.SIGTERM)
 
@@ -236,11 +236,11 @@ def _signal_group(pid: int, number: signal.Signals) -> None:
 
 
 @contextlib.contextmanager
-def _signals(asked: Callable[[], None]) -> Iterator[None]:
+def _signals(on_signal: Callable[[], None]) -> Iterator[None]:
     """Call a function for SIGINT and SIGTERM; restore the handlers of before."""
 
     def handle(_number: int, _frame: FrameType | None) -> None:
-        asked()
+        on_signal()
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from core.bootstrap_intervals import mean_interval
-from core.experiments.measures import FURTHER_MEASURES, informative_measures, mean_of_known
+from core.experiments.measures import EXTRA_MEASURES, informative_measures, mean_of_present
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ MEASURES = {
     "t99": "Time to 99% of the fall of the loss",
     "worst_slowdown": "Worst slowdown against fair sharing",
 }
-EVERY_MEASURE = MEASURES | {name: each.label for name, each in FURTHER_MEASURES.items()}
+ALL_MEASURES = MEASURES | {name: each.label for name, each in EXTRA_MEASURES.items()}
 """These, and what becomes of deadlines and queues; results of earlier releases know only the former."""
 DRAWS = 2000
 _DONE = "done"
@@ -73,12 +73,12 @@ class Difference:
 
 def difference(mine: Sequence[float | None], base: Sequence[float | None], draws: int = DRAWS) -> Difference:
     """The paired relative difference of two policies over the same seeds."""
-    known = [(a, b) for a, b in zip(mine, base, strict=True) if a is not None and b is not None]
-    if not known:
+    pairs = [(a, b) for a, b in zip(mine, base, strict=True) if a is not None and b is not None]
+    if not pairs:
         return Difference(None, None, None, None, None, None, 0)
-    apart = np.array([a - b for a, b in known])
-    seconds = (float(apart.mean()), *mean_interval(apart, draws))
-    relative = np.array([a / b - 1.0 for a, b in known if b > 0])
+    differences = np.array([a - b for a, b in pairs])
+    seconds = (float(differences.mean()), *mean_interval(differences, draws))
+    relative = np.array([a / b - 1.0 for a, b in pairs if b > 0])
     if not len(relative):
         return Difference(None, None, None, None, None, seconds[0], 0, *seconds[1:])
     p5, p95 = np.percentile(relative, [5, 95])
@@ -90,10 +90,10 @@ def difference(mine: Sequence[float | None], base: Sequence[float | None], draws
 
 def mean_of(values: Sequence[float | None], draws: int = DRAWS) -> tuple[float, float, float] | None:
     """A measure's mean over seeds and its 95% interval (the mean alone with one seed); None without any."""
-    known = np.array([value for value in values if value is not None], dtype=float)
-    if not len(known):
+    present = np.array([value for value in values if value is not None], dtype=float)
+    if not len(present):
         return None
-    mean, (low, high) = float(known.mean()), mean_interval(known, draws)
+    mean, (low, high) = float(present.mean()), mean_interval(present, draws)
     return mean, mean if low is None else low, mean if high is None else high
 
 
@@ -109,17 +109,17 @@ def compare(
             "label": label,
             "seeds": len(runs),
             "measures": {
-                name: mean_of_known([getattr(run, name) for run in runs.values()]) for name in EVERY_MEASURE
+                name: mean_of_present([getattr(run, name) for run in runs.values()]) for name in ALL_MEASURES
             },
-            "migrations": mean_of_known([float(run.migrations) for run in runs.values()]),
-            "controller": mean_of_known([run.controller for run in runs.values()]),
+            "migrations": mean_of_present([float(run.migrations) for run in runs.values()]),
+            "controller": mean_of_present([run.controller for run in runs.values()]),
             "failed_jobs": sum(run.failed_jobs for run in runs.values()),
             "differences": None,
         }
         if label != baseline and seeds:
             row["differences"] = {
                 name: asdict(_measured(name, [runs[s] for s in seeds], [base[s] for s in seeds], draws))
-                for name in EVERY_MEASURE
+                for name in ALL_MEASURES
             }
             row["jobs"] = single_jobs([runs[s] for s in seeds], [base[s] for s in seeds])
         rows.append(row)
@@ -129,7 +129,7 @@ def compare(
 def single_jobs(mine: Sequence[RunResult], base: Sequence[RunResult]) -> dict[str, Any]:
     """Compare single jobs as the thesis does; only jobs completed under both policies count."""
     changes: dict[str, list[float]] = {}
-    told: dict[str, list[float]] = {"sooner": [], "best": [], "worst": []}
+    shares: dict[str, list[float]] = {"sooner": [], "best": [], "worst": []}
     for run, other in zip(mine, base, strict=True):
         before = {job.id: job.completion for job in other.jobs if job.state == _DONE and job.completion > 0}
         pairs = [(job.id, job.completion, before[job.id]) for job in run.jobs
@@ -138,9 +138,9 @@ def single_jobs(mine: Sequence[RunResult], base: Sequence[RunResult]) -> dict[st
             changes.setdefault(name, []).append(now / then - 1.0)
         if pairs:
             relative = [now / then - 1.0 for _, now, then in pairs]
-            told["sooner"].append(sum(then - now > _SOONER for _, now, then in pairs) / len(pairs))
-            told["best"].append(min(relative))
-            told["worst"].append(max(relative))
+            shares["sooner"].append(sum(then - now > _SOONER for _, now, then in pairs) / len(pairs))
+            shares["best"].append(min(relative))
+            shares["worst"].append(max(relative))
     by_job = {name: sum(values) / len(values) for name, values in changes.items()}
     ends = (
         (min(by_job, key=lambda name: by_job[name]), max(by_job, key=lambda name: by_job[name]))
@@ -148,8 +148,8 @@ def single_jobs(mine: Sequence[RunResult], base: Sequence[RunResult]) -> dict[st
         else None
     )
     return {
-        **{name: mean_of_known(values) for name, values in told.items()},
-        "ranges": {name: _middle(values) for name, values in told.items()},
+        **{name: mean_of_present(values) for name, values in shares.items()},
+        "ranges": {name: _middle(values) for name, values in shares.items()},
         "by_job": by_job,
         "best_job": [ends[0], by_job[ends[0]]] if ends else None,
         "worst_job": [ends[1], by_job[ends[1]]] if ends else None,
@@ -169,12 +169,12 @@ def _measured(name: str, mine: Sequence[RunResult], base: Sequence[RunResult], d
 
 
 JOB_MEASURES = ("sooner", "best", "worst")
-"""What a standing has of single jobs, beside `EVERY_MEASURE`."""
+"""What a standing has of single jobs, beside `ALL_MEASURES`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SingleJobs:
-    """How single jobs fare against the baseline; changes are relative, below zero is sooner."""
+    """Completion times of single jobs relative to the baseline; below zero is sooner."""
 
     #: Means over seeds of the share of a run's jobs that ended sooner, and of the change of its best and of
     #: its worst job.
@@ -198,7 +198,7 @@ class Standing:
     label: str
     #: How many seeds it and all others were run on.
     seeds: int
-    #: Means over these seeds of every one of `EVERY_MEASURE`, times in seconds; None where no run has it, and
+    #: Means over these seeds of every one of `ALL_MEASURES`, times in seconds; None where no run has it, and
     #: those of the queue missing in reports of earlier releases.
     measures: Mapping[str, float | None]
     #: The paired relative difference from the baseline in each measure; empty for the baseline.
@@ -221,7 +221,7 @@ def shared_seeds(runs: Mapping[str, Mapping[int, Any]]) -> list[int]:
 def leaderboard(
     results: Mapping[str, Mapping[int, RunResult]], baseline: str, draws: int = DRAWS
 ) -> list[Standing]:
-    """Every policy's row, in the order given."""
+    """The rows of all policies, in the order of the experiment."""
     seeds = shared_seeds(results)
     if not seeds:
         return []
@@ -236,18 +236,18 @@ def standings(comparison: Sequence[Mapping[str, Any]]) -> list[Standing] | None:
     return [_standing(row) for row in comparison]
 
 
-def further_columns(rows: Sequence[Standing]) -> dict[str, tuple[str, ...]]:
+def extra_columns(rows: Sequence[Standing]) -> dict[str, tuple[str, ...]]:
     """The further measures that are not trivial for these policies, by their subject."""
     return informative_measures([row.measures for row in rows])
 
 
 def _standing(row: Mapping[str, Any]) -> Standing:
-    found = row.get("jobs")
+    comparison = row.get("jobs")
     jobs = None
-    if found and found["best_job"]:
-        ends = {name: (found[name][0], found[name][1]) for name in ("best_job", "worst_job")}
-        ranges = {name: (each[0], each[1]) for name, each in found["ranges"].items() if each}
-        jobs = SingleJobs(**{**found, **ends, "ranges": ranges})
+    if comparison and comparison["best_job"]:
+        ends = {name: (comparison[name][0], comparison[name][1]) for name in ("best_job", "worst_job")}
+        ranges = {name: (each[0], each[1]) for name, each in comparison["ranges"].items() if each}
+        jobs = SingleJobs(**{**comparison, **ends, "ranges": ranges})
     return Standing(
         label=row["label"],
         seeds=row["seeds"],
@@ -261,12 +261,12 @@ def _standing(row: Mapping[str, Any]) -> Standing:
 
 
 def value_of(row: Standing, name: str) -> float | str | None:
-    """What a row is sorted by."""
-    if name in EVERY_MEASURE:
+    """The value that a row is sorted by."""
+    if name in ALL_MEASURES:
         return row.measures.get(name)
     if name.startswith("difference."):
-        found = row.differences.get(name.removeprefix("difference."))
-        return 0.0 if found is None else found.value
+        against_base = row.differences.get(name.removeprefix("difference."))
+        return 0.0 if against_base is None else against_base.value
     if name in JOB_MEASURES:
         if row.jobs is None:
             return None
@@ -277,14 +277,14 @@ def value_of(row: Standing, name: str) -> float | str | None:
 
 def ranked(rows: Sequence[Standing], name: str, *, falling: bool = False) -> list[Standing]:
     """The rows sorted by one column; rows without a value are last either way, equal ones in order."""
-    known = [row for row in rows if value_of(row, name) is not None]
-    rest = [row for row in rows if value_of(row, name) is None]
+    with_value = [row for row in rows if value_of(row, name) is not None]
+    without_value = [row for row in rows if value_of(row, name) is None]
     if name == "label":
-        known.sort(key=lambda row: row.label.casefold(), reverse=falling)
+        with_value.sort(key=lambda row: row.label.casefold(), reverse=falling)
     else:
         sign = -1.0 if falling else 1.0
-        known.sort(key=lambda row: sign * float(value_of(row, name) or 0.0))
-    return [*known, *rest]
+        with_value.sort(key=lambda row: sign * float(value_of(row, name) or 0.0))
+    return [*with_value, *without_value]
 
 
 # What was published, and whether the runs reproduce it.
@@ -296,7 +296,7 @@ ENOUGH_SEEDS = 30
 
 
 def published_of(published: Sequence[PublishedFigure], label: str) -> list[PublishedFigure]:
-    """What was published of one policy, in order."""
+    """The published figures of one policy, in order."""
     return [each for each in published if each.policy == label]
 
 

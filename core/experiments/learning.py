@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-LEAST_USE = 0.01
+MIN_USE = 0.01
 """R is at least this share of a machine."""
 _STEPS = (
     0.1,
@@ -92,13 +92,13 @@ class Lines:
 
 
 class _Life:
-    """What one job has printed and used so far: numbers side by side, so that long runs stay small."""
+    """Printed values and CPU use of one job: numbers in arrays, so that long runs stay small."""
 
     def __init__(self, arrived: float) -> None:
         self.arrived = arrived
         self.ended = float("inf")
         self.printed, self.values, self.largest = array("d"), array("d"), array("d")
-        self.seen, self.used, self.spent = array("d"), array("d"), 0.0
+        self.times, self.used, self.spent = array("d"), array("d"), 0.0
 
     def add(self, job: Job, now: float, capacity: float) -> None:
         for time, value in job.readings:
@@ -108,9 +108,9 @@ class _Life:
                 self.largest.append(max(abs(value), self.largest[-1] if self.largest else 0.0))
         # shares of the machine that it is on, added up: it may move to a larger one
         before = self.used[-1] if self.used else 0.0
-        fresh = job.cpu_seconds - self.spent if self.seen else 0.0
+        fresh = job.cpu_seconds - self.spent if self.times else 0.0
         self.spent = job.cpu_seconds
-        self.seen.append(now)
+        self.times.append(now)
         self.used.append(before + fresh / capacity)
 
 
@@ -123,15 +123,15 @@ class Learning:
 
     def add(self, entry: Entry) -> None:
         """Take one entry."""
-        seen = entry.observation
-        capacity = {worker.id: worker.capacity for worker in seen.workers}
-        most = max(capacity.values(), default=1.0)
-        self._end = seen.time
-        for job in (*seen.jobs, *seen.ended):
+        observation = entry.observation
+        capacity = {worker.id: worker.capacity for worker in observation.workers}
+        largest_capacity = max(capacity.values(), default=1.0)
+        self._end = observation.time
+        for job in (*observation.jobs, *observation.ended):
             life = self._jobs.setdefault(job.id, _Life(job.arrived))
-            life.add(job, seen.time, capacity.get(job.worker or "", most))
-        for job in seen.ended:
-            self._jobs[job.id].ended = seen.time
+            life.add(job, observation.time, capacity.get(job.worker or "", largest_capacity))
+        for job in observation.ended:
+            self._jobs[job.id].ended = observation.time
 
     @property
     def end(self) -> float:
@@ -152,14 +152,14 @@ class Learning:
 
 
 def step_for(end: float) -> float:
-    """The shortest round interval of which at most about 80 fill a run of `end` seconds."""
+    """The shortest round interval that divides a run of `end` seconds into at most about 80 parts."""
     return next((step for step in _STEPS if end / step <= INTERVALS), end / INTERVALS)
 
 
 def _last(life: _Life, at: Floats) -> NDArray[np.int64]:
     """The index of the last value printed at or before each moment; −1 before the first."""
-    found: NDArray[np.int64] = np.searchsorted(np.array(life.printed), at, side="right") - 1
-    return found
+    indices: NDArray[np.int64] = np.searchsorted(np.array(life.printed), at, side="right") - 1
+    return indices
 
 
 def _loss(life: _Life, bounds: Floats) -> Floats:
@@ -176,11 +176,11 @@ def _growth(life: _Life, bounds: Floats) -> Floats:
         return np.full(len(bounds) - 1, np.nan)
     last = _last(life, bounds)
     values, largest = np.array(life.values), np.array(life.largest)
-    used = np.interp(bounds, np.array(life.seen), np.array(life.used))
+    used = np.interp(bounds, np.array(life.times), np.array(life.used))
     # a job that ends within an interval prints its last value in the rest of it, which may be no time at all
-    known = (last[:-1] >= 0) & (bounds[1:] <= life.ended)
+    is_complete = (last[:-1] >= 0) & (bounds[1:] <= life.ended)
     length = np.diff(bounds)
     scale = largest[np.maximum(last[1:], 0)]
     change = np.abs(values[np.maximum(last[1:], 0)] - values[np.maximum(last[:-1], 0)])
     progress = change / np.where(scale > 0, scale, 1.0) / length
-    return np.where(known, progress / np.maximum(np.diff(used) / length, LEAST_USE), np.nan)
+    return np.where(is_complete, progress / np.maximum(np.diff(used) / length, MIN_USE), np.nan)

@@ -69,7 +69,7 @@ GOALS = (0.90, 0.95, 0.99)
 
 
 class PrintedLosses:
-    """What one job has printed so far: numbers side by side, so that long runs stay small."""
+    """The losses that one job has printed: numbers in arrays, so that long runs stay small."""
 
     def __init__(self) -> None:
         self._times, self._values = array("d"), array("d")
@@ -80,9 +80,9 @@ class PrintedLosses:
             self._times.append(time)
             self._values.append(value)
 
-    def at(self, goals: Sequence[float], begun: float) -> tuple[float, ...]:
+    def at(self, goals: Sequence[float], start: float) -> tuple[float, ...]:
         """When it had printed so many values; a fraction lies between two."""
-        times = np.concatenate(([begun], np.array(self._times)))
+        times = np.concatenate(([start], np.array(self._times)))
         return tuple(float(np.interp(goal, np.arange(len(times)), times)) for goal in goals)
 
     def first_below(self) -> tuple[float | None, ...]:
@@ -94,7 +94,7 @@ class PrintedLosses:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What the measures look at."""
+    """The jobs, capacity and evidence of a run, from which measures are computed."""
 
     #: All jobs that ended, refused ones included, in order of arrival.
     jobs: Sequence[JobOutcome]
@@ -124,10 +124,10 @@ class Measure:
     rising: bool = False
 
 
-def mean_of_known(values: Sequence[float | None]) -> float | None:
+def mean_of_present(values: Sequence[float | None]) -> float | None:
     """The mean of the values that are not None; None without any."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None
 
 
 # Queues: how long jobs wait, run and are paused, and what cores are used for.
@@ -145,7 +145,7 @@ def makespan(run: Run) -> float:
 
 def waiting(run: Run) -> float | None:
     """Mean seconds from submission to the first run."""
-    return mean_of_known([job.waiting for job in run.done])
+    return mean_of_present([job.waiting for job in run.done])
 
 
 def longest_wait(run: Run) -> float | None:
@@ -155,12 +155,12 @@ def longest_wait(run: Run) -> float | None:
 
 def service(run: Run) -> float | None:
     """Mean seconds that a job ran, neither paused nor moved."""
-    return mean_of_known([job.service for job in run.done])
+    return mean_of_present([job.service for job in run.done])
 
 
 def paused(run: Run) -> float | None:
     """Mean seconds for which a job was paused."""
-    return mean_of_known([job.paused for job in run.done])
+    return mean_of_present([job.paused for job in run.done])
 
 
 def jobs_per_hour(run: Run) -> float | None:
@@ -181,17 +181,17 @@ def refused(run: Run) -> float:
 
 
 def pauses(run: Run) -> float:
-    """How often a job was paused."""
+    """The number of pauses of all jobs."""
     return float(sum(job.pauses or 0 for job in run.jobs))
 
 
 def resizes(run: Run) -> float:
-    """How often the cores of a job changed while it was on a worker."""
+    """The number of changes of a job's cores while it was on a worker."""
     return float(sum(job.resizes or 0 for job in run.jobs))
 
 
 def thread_changes(run: Run) -> float:
-    """How often the threads of a job changed while it was on a worker."""
+    """The number of changes of a job's threads while it was on a worker."""
     return float(sum(job.thread_changes or 0 for job in run.jobs))
 
 
@@ -231,8 +231,8 @@ def with_deadline(jobs: Sequence[JobOutcome]) -> list[JobOutcome]:
 
 def in_time(job: JobOutcome) -> bool:
     """Whether a job was done before its deadline."""
-    done = job.state == JobState.DONE.value
-    return done and job.deadline is not None and job.completion <= job.deadline + _ROUNDING
+    is_done = job.state == JobState.DONE.value
+    return is_done and job.deadline is not None and job.completion <= job.deadline + _ROUNDING
 
 
 def admitted(job: JobOutcome) -> bool:
@@ -300,14 +300,14 @@ def _errors(run: Run) -> list[float]:
 
 def prediction_error(run: Run) -> float | None:
     """Median of `prediction_error_of`, of all jobs with a deadline whose end was predicted."""
-    found = _errors(run)
-    return float(np.median(found)) if found else None
+    errors = _errors(run)
+    return float(np.median(errors)) if errors else None
 
 
 def prediction_error_p90(run: Run) -> float | None:
     """The 90th percentile of the same, by linear interpolation."""
-    found = _errors(run)
-    return float(np.percentile(found, 90)) if found else None
+    errors = _errors(run)
+    return float(np.percentile(errors, 90)) if errors else None
 
 
 def lost(run: Run) -> float | None:
@@ -351,9 +351,9 @@ def freed(run: Run) -> float | None:
 
 
 def freed_memory(run: Run) -> float | None:
-    """The same of memory, bytes; None where each limit was the request."""
-    found = run.evidence
-    return None if found is None or not found.freed_bytes else found.freed_bytes
+    """Memory freed below the requests, bytes; None where each limit equals the request."""
+    evidence = run.evidence
+    return None if evidence is None or not evidence.freed_bytes else evidence.freed_bytes
 
 
 def held_back(run: Run) -> float | None:
@@ -372,7 +372,7 @@ def short(run: Run) -> float | None:
 
 
 def too_low(run: Run) -> float | None:
-    """How often a limit was raised because the job was throttled."""
+    """The number of times that a limit was raised because the job was throttled."""
     return None if run.evidence is None else float(run.evidence.violations)
 
 
@@ -387,21 +387,21 @@ STEERING_MEASURES: dict[str, Measure] = {
 }
 
 
-FURTHER_MEASURES = {**DEADLINE_MEASURES, **STEERING_MEASURES, **QUEUE_MEASURES}
-RISING = frozenset(name for name, each in FURTHER_MEASURES.items() if each.rising)
+EXTRA_MEASURES = {**DEADLINE_MEASURES, **STEERING_MEASURES, **QUEUE_MEASURES}
+RISING = frozenset(name for name, each in EXTRA_MEASURES.items() if each.rising)
 """Measures where more is better; less is better in all others."""
-COUNTS = frozenset(name for name, each in FURTHER_MEASURES.items() if not each.unit)
+COUNTS = frozenset(name for name, each in EXTRA_MEASURES.items() if not each.unit)
 
 
 def informative_measures(rows: Sequence[Mapping[str, float | None]]) -> dict[str, tuple[str, ...]]:
     """The measures that are not trivial for some policies, in order, by their subject."""
-    found: dict[str, tuple[str, ...]] = {}
+    by_subject: dict[str, tuple[str, ...]] = {}
     if any(row.get("met") is not None for row in rows):
-        known = (name for name in DEADLINE_MEASURES if any(row.get(name) is not None for row in rows))
-        found["deadlines"] = tuple(known)
+        present = (name for name in DEADLINE_MEASURES if any(row.get(name) is not None for row in rows))
+        by_subject["deadlines"] = tuple(present)
     if any(row.get("short") is not None for row in rows):
-        known = (name for name in STEERING_MEASURES if any(row.get(name) is not None for row in rows))
-        found["steering"] = tuple(known)
+        present = (name for name in STEERING_MEASURES if any(row.get(name) is not None for row in rows))
+        by_subject["steering"] = tuple(present)
     if any(queues(row) for row in rows):
-        found["queue"] = tuple(name for name in QUEUE_MEASURES if any(row.get(name) for row in rows))
-    return found
+        by_subject["queue"] = tuple(name for name in QUEUE_MEASURES if any(row.get(name) for row in rows))
+    return by_subject

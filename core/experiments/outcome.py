@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.experiments.measures import (
-    FURTHER_MEASURES,
+    EXTRA_MEASURES,
     GOALS,
     JobOutcome,
     PrintedLosses,
     Run,
     makespan,
-    mean_of_known,
+    mean_of_present,
 )
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
@@ -48,7 +48,7 @@ _AWAY = (JobState.WAITING, JobState.PAUSED, JobState.MIGRATING, JobState.REFUSED
 class _Life:
     """The observed times of one job so far."""
 
-    seen: float
+    last_time: float
     state: JobState
     limit: float | None
     threads: int | None
@@ -64,7 +64,7 @@ class _Life:
 
 @dataclass(frozen=True, slots=True)
 class JobTimes:
-    """Where the time of a job that ended went; times in seconds."""
+    """Waiting, service and paused time of an ended job, seconds."""
 
     #: As `waiting_time` and `service_time` define them; None where it never ran. `paused` is the time in
     #: which it held its place without running.
@@ -106,25 +106,25 @@ class Lives:
         if life is None:
             self._lives[job.id] = _Life(now, job.state, job.limit, job.threads, job.cpu_seconds)
             return
-        if job.state not in _AWAY and now > life.seen:
+        if job.state not in _AWAY and now > life.last_time:
             life.unlimited |= job.limit is None
-            life.allocated += (job.limit or 0.0) * (now - life.seen)
+            life.allocated += (job.limit or 0.0) * (now - life.last_time)
         if job.state is not life.state or job.state is not JobState.RUNNING:
             self._change(life, job.state, now)
         if job.limit != life.limit or job.threads != life.threads:
             _resize(life, job)
-        life.seen, life.state = now, job.state
+        life.last_time, life.state = now, job.state
 
     @staticmethod
     def _change(life: _Life, state: JobState, now: float) -> None:
         if state is JobState.PAUSED:
-            life.paused += now - life.seen
+            life.paused += now - life.last_time
             life.pauses += life.state is not JobState.PAUSED
         elif state is JobState.MIGRATING:
-            life.moving += now - life.seen
+            life.moving += now - life.last_time
 
     def ended(self, job: Job, now: float) -> JobTimes:
-        """Where the time of a job went that ends now; the job is then forgotten."""
+        """The times of a job that ends now; removes the job."""
         life = self._lives.pop(job.id)
         return JobTimes(
             waiting=waiting_time(job.arrived, job.started),
@@ -221,7 +221,7 @@ class RunResult:
     evidence: Evidence | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """The result as plain values."""
         return asdict(self)
 
     @classmethod
@@ -249,30 +249,30 @@ class Outcome:
 
     @property
     def ended(self) -> int:
-        """How many jobs have ended so far."""
+        """The number of ended jobs so far."""
         return len(self._ended)
 
     def add(self, entry: Entry) -> None:
         """Take one entry."""
-        seen = entry.observation
+        observation = entry.observation
         self._decisions += 1
-        self._workers = seen.workers
-        shown = False
-        for job in (*seen.jobs, *seen.ended):
+        self._workers = observation.workers
+        has_use = False
+        for job in (*observation.jobs, *observation.ended):
             if job.readings:
                 self._printed.setdefault(job.id, PrintedLosses()).add(job.readings)
-            self._lives.see(job, seen.time)
-            shown = shown or job.use is not None
-        for job in seen.ended:
-            self._ended[job.id] = self._job(seen.time, job)
-        if shown:
+            self._lives.see(job, observation.time)
+            has_use = has_use or job.use is not None
+        for job in observation.ended:
+            self._ended[job.id] = self._job(observation.time, job)
+        if has_use:
             self._book.add_entry(entry)
         for mark in entry.marks:
             self._note(mark)
         for action in entry.actions:
             self._count(action, 1)
         # what failed at once is in the next observation, too
-        for failure in seen.failures:
+        for failure in observation.failures:
             self._failed_actions += 1
             self._count(failure.action, -1)
 
@@ -280,26 +280,26 @@ class Outcome:
         """The result of the entries so far."""
         ended = sorted(self._ended.values(), key=lambda job: job.arrived)
         jobs = tuple(replace(job, migrations=self._moves.get(job.id, 0)) for job in ended)
-        done = [job.completion for job in jobs if job.state == JobState.DONE.value]
+        completions = [job.completion for job in jobs if job.state == JobState.DONE.value]
         slowdowns = [job.slowdown for job in jobs if job.slowdown is not None]
         evidence = self._book.evidence()
         run = Run(jobs, sum(worker.capacity for worker in self._workers), evidence)
         return RunResult(
             jobs=jobs,
-            mean=mean_of_known(done),
-            p95=float(np.percentile(done, 95)) if done else None,
+            mean=mean_of_present(completions),
+            p95=float(np.percentile(completions, 95)) if completions else None,
             makespan=makespan(run),
-            t90=mean_of_known([job.t90 for job in jobs]),
-            t95=mean_of_known([job.t95 for job in jobs]),
-            t99=mean_of_known([job.t99 for job in jobs]),
+            t90=mean_of_present([job.t90 for job in jobs]),
+            t95=mean_of_present([job.t95 for job in jobs]),
+            t99=mean_of_present([job.t99 for job in jobs]),
             worst_slowdown=max(slowdowns, default=None),
             migrations=sum(self._moves.values()),
             failed_actions=self._failed_actions,
             failed_jobs=sum(job.state == JobState.FAILED.value for job in jobs),
             decisions=self._decisions,
-            median=float(np.median(done)) if done else None,
+            median=float(np.median(completions)) if completions else None,
             evidence=evidence,
-            **{name: each.of(run) for name, each in FURTHER_MEASURES.items()},
+            **{name: each.of(run) for name, each in EXTRA_MEASURES.items()},
         )
 
     def _note(self, mark: Mark) -> None:
@@ -315,8 +315,8 @@ class Outcome:
     def _job(self, end: float, job: Job) -> JobOutcome:
         completion = end - job.arrived
         fair = self._truth.fair.get(job.id)
-        done = job.state is JobState.DONE
-        reached = self._reached(job) if done else (None,) * len(GOALS)
+        is_done = job.state is JobState.DONE
+        reached = self._reached(job) if is_done else (None,) * len(GOALS)
         times = self._lives.ended(job, end)
         return JobOutcome(
             id=job.id,
@@ -329,7 +329,7 @@ class Outcome:
             t95=reached[1],
             t99=reached[2],
             fair=fair,
-            slowdown=completion / fair if fair and done else None,
+            slowdown=completion / fair if fair and is_done else None,
             migrations=0,
             state=job.state.value,
             deadline=job.terms_or_default.deadline,
@@ -343,6 +343,6 @@ class Outcome:
         if printed is None:
             return (None,) * len(GOALS)
         goals = self._truth.goals.get(job.id)
-        begun = job.started if job.started is not None else job.arrived
-        found = printed.first_below() if goals is None else printed.at(goals, begun)
-        return tuple(None if time is None else time - job.arrived for time in found)
+        start = job.started if job.started is not None else job.arrived
+        times = printed.first_below() if goals is None else printed.at(goals, start)
+        return tuple(None if time is None else time - job.arrived for time in times)

@@ -122,7 +122,7 @@ THREADS = {
 
 @dataclass(frozen=True, slots=True)
 class Containers:
-    """How jobs are started where the engine is Docker."""
+    """Settings of jobs in containers, where the engine is Docker."""
 
     image: str = setting(
         "phasedock-jobs:light", label="Image", help="The image that every job's container runs."
@@ -196,7 +196,7 @@ def _about(**described: Any) -> Any:
 
 
 def _cores(label: str, help_: str) -> Any:
-    """A number of cores that can be left out."""
+    """A field for an optional number of cores."""
     described = _about(label=label, low=0.01, high=4096, unit="cores", help=help_)
     return field(default=None, metadata=described)
 
@@ -229,7 +229,7 @@ _SLACK = _about(
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """A model that is trained; where two values are given, each job draws one between them."""
+    """A kind of training job; a pair of values is a range from which each job is sampled."""
 
     like: str = setting(
         "VAE", label="Loss like", choices=LIKE, help="The model whose early fall of the loss it has."
@@ -336,7 +336,7 @@ class JobKind:
     """A recorded loss at even shares of the training, from 0 to all of it, in place of `like` and `early`."""
 
     def command(self, threads: str) -> tuple[str, ...]:
-        """What its containers run, beside a seed and a number of steps."""
+        """The command of its containers, besides a seed and a number of steps."""
         words = ("python3", "-m", "phasedock_jobs", *shlex.split(self.program))
         return (*words, "--threads", "1" if threads == "one" else threads)
 
@@ -356,7 +356,7 @@ OMITTED_IF_DEFAULT = (*TERMS, "image")
 
 @dataclass(frozen=True, slots=True)
 class ListedJob:
-    """A job by name; what it leaves out is its kind's."""
+    """A job by name; empty fields take the values of its kind."""
 
     id: str = setting("", label="Id", help="Its name; no two jobs have the same.")
     kind: str = setting("", label="Kind", help="One of the kinds of jobs.")

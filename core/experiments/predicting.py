@@ -38,11 +38,11 @@ class Prediction:
     missing: dict[int, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """The prediction as plain values."""
         return {
             "comparison": self.comparison,
             "fits": {str(seed): fit for seed, fit in self.fits.items()},
-            "missing": {str(seed): why for seed, why in self.missing.items()},
+            "missing": {str(seed): reason for seed, reason in self.missing.items()},
         }
 
 
@@ -85,7 +85,7 @@ def _describe_fit(fitted: Calibration) -> dict[str, Any]:
 def _with_costs(scenario: Scenario, experiment: Experiment, observations: Sequence[Observation]) -> Scenario:
     """Add the costs of migration, which its baseline cannot show, as the experiment declares them."""
     kinds = experiment.kinds.values()
-    writes = {job.id: job.can_migrate for seen in observations for job in seen.jobs}
+    writes = {job.id: job.can_migrate for observation in observations for job in observation.jobs}
     spans = [kind.checkpoint for kind in kinds if kind.checkpoint is not None] or [(1.5, 1.5)]
     checkpoint = sum(low + high for low, high in spans) / (2 * len(spans))
     restores = [kind.restore for kind in kinds] or [(2.0, 2.0)]

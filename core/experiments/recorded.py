@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 OTHER_KIND = "recorded"
 """The kind of jobs with unknown workload."""
-_LEAST_WORK, _LEAST_DEMAND = 1e-3, 0.01
-_MOST_MISSING = 0.05
+_MIN_WORK, _MIN_DEMAND = 1e-3, 0.01
+_MAX_MISSING = 0.05
 _LOSS_POINTS = 41
-_LEAST_FALL = 0.01
+_MIN_FALL = 0.01
 _AT_LIMIT = 0.95
 
 
@@ -56,7 +56,7 @@ _AT_LIMIT = 0.95
 
 @dataclass(frozen=True, slots=True)
 class TraceJobs:
-    """How executions of a trace set become jobs."""
+    """Settings for converting executions of a trace set into jobs."""
 
     count: int = setting(20, label="Executions", low=1, high=1000, help="How many become jobs.")
     pick: str = setting(
@@ -98,7 +98,7 @@ class SkippedExecution:
 
 @dataclass(frozen=True, slots=True)
 class RecordedExecution:
-    """What is known of one execution."""
+    """The work, demand and losses of one recorded execution."""
 
     #: Its name, and its workload.
     name: str
@@ -132,19 +132,19 @@ def read_execution(
     seconds = weights(traces, part)
     if (seconds <= 0).any():
         return SkippedExecution(name, f"“{name}” has two samples at one time: its time is not known.")
-    there = ~np.isnan(used)
-    missing = 1.0 - float(seconds[there].sum() / seconds.sum())
-    if missing > _MOST_MISSING:
+    is_present = ~np.isnan(used)
+    missing = 1.0 - float(seconds[is_present].sum() / seconds.sum())
+    if missing > _MAX_MISSING:
         return SkippedExecution(name, f"“{name}” has no CPU for {missing:.0%} of its time.")
     # what is missing is taken to be like the rest
-    mean = float((used[there] * seconds[there]).sum() / seconds[there].sum())
+    mean = float((used[is_present] * seconds[is_present]).sum() / seconds[is_present].sum())
     work = mean * float(seconds.sum())
-    if work < _LEAST_WORK:
+    if work < _MIN_WORK:
         return SkippedExecution(name, f"“{name}” used no CPU.")
-    high = quantile_over_time(used[there], seconds[there], settings.quantile)
-    demand = max(high if settings.demand == "quantile" else mean, mean, _LEAST_DEMAND)
-    done = np.cumsum(np.nan_to_num(used, nan=mean) * seconds) / work
-    losses, printed = _losses(traces, part, done) if settings.losses else ((), 0)
+    high = quantile_over_time(used[is_present], seconds[is_present], settings.quantile)
+    demand = max(high if settings.demand == "quantile" else mean, mean, _MIN_DEMAND)
+    progress = np.cumsum(np.nan_to_num(used, nan=mean) * seconds) / work
+    losses, printed = _losses(traces, part, progress) if settings.losses else ((), 0)
     return RecordedExecution(
         name=name,
         kind=_workload(traces, position),
@@ -180,20 +180,22 @@ def quantile_over_time(values: Floats, seconds: Floats, share: float) -> float:
     return float(values[order][min(at, len(values) - 1)])
 
 
-def _losses(traces: TraceSet, part: slice, done: Floats) -> tuple[tuple[float, ...], int]:
+def _losses(traces: TraceSet, part: slice, progress: Floats) -> tuple[tuple[float, ...], int]:
     """The loss at even shares of the work, and how many values were printed; nothing if it rises."""
     column = traces.values(Role.LOSS)
     if column is None:
         return (), 0
     values = np.asarray(column, dtype=float)[part]
-    there = np.isfinite(values)
-    printed = int((np.diff(values[there]) != 0).sum()) + 1
-    if there.sum() < 3 or printed < 3:
+    is_present = np.isfinite(values)
+    printed = int((np.diff(values[is_present]) != 0).sum()) + 1
+    if is_present.sum() < 3 or printed < 3:
         return (), 0
-    fall = values[there][0] - values[there][-1]
-    if fall <= _LEAST_FALL * abs(values[there][0]):
+    fall = values[is_present][0] - values[is_present][-1]
+    if fall <= _MIN_FALL * abs(values[is_present][0]):
         return (), 0
-    even = np.interp(np.linspace(0.0, 1.0, _LOSS_POINTS), np.clip(done[there], 0.0, 1.0), values[there])
+    even = np.interp(
+        np.linspace(0.0, 1.0, _LOSS_POINTS), np.clip(progress[is_present], 0.0, 1.0), values[is_present]
+    )
     return tuple(round_digits(float(value)) for value in even), printed
 
 
@@ -203,8 +205,8 @@ def _is_limited(traces: TraceSet, part: slice, high: float) -> bool:
     if column is None:
         return False
     limits: FloatArray = np.asarray(column, dtype=float)[part]
-    known = limits[np.isfinite(limits) & (limits > 0)]
-    return bool(len(known)) and high >= _AT_LIMIT * float(np.median(known))
+    present = limits[np.isfinite(limits) & (limits > 0)]
+    return bool(len(present)) and high >= _AT_LIMIT * float(np.median(present))
 
 
 def _workload(traces: TraceSet, position: int) -> str:
@@ -217,7 +219,7 @@ def round_digits(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-_MOST_VALUES = 100_000
+_MAX_VALUES = 100_000
 _POLICIES = ("fewest", "specon", "phasedock")
 
 
@@ -242,27 +244,27 @@ class ConvertedJobs:
         begins = np.array([job.at or 0.0 for job in self.jobs])
         length = np.array([self.durations[job.id] for job in self.jobs])
         mean = np.array([job.work or 0.0 for job in self.jobs]) / length
-        together = [float(mean[(begins <= at) & (at < begins + length)].sum()) for at in begins]
-        return max(together, default=0.0)
+        cores_at_starts = [float(mean[(begins <= at) & (at < begins + length)].sum()) for at in begins]
+        return max(cores_at_starts, default=0.0)
 
 
 def jobs_from_traces(traces: TraceSet, settings: TraceJobs | None = None) -> ConvertedJobs:
     """Make jobs of a trace set."""
     chosen = settings or TraceJobs()
     _refuse_without_cores(traces)
-    made: list[RecordedExecution] = []
-    left: list[SkippedExecution] = []
+    converted: list[RecordedExecution] = []
+    skipped: list[SkippedExecution] = []
     for position in _choose_executions(traces, chosen):
         one = read_execution(traces, int(position), chosen)
         if isinstance(one, SkippedExecution):
-            left.append(one)
+            skipped.append(one)
         else:
-            made.append(one)
-    if not made:
-        why = left[0].reason if left else "The set has no executions."
-        raise InputError(f"None of these executions can become a job. {why}", "Choose another trace set.")
-    starts = _arrivals(np.array([one.start for one in made]), chosen)
-    kinds, kinds_of = _kinds(made)
+            converted.append(one)
+    if not converted:
+        reason = skipped[0].reason if skipped else "The set has no executions."
+        raise InputError(f"None of these executions can become a job. {reason}", "Choose another trace set.")
+    starts = _arrivals(np.array([one.start for one in converted]), chosen)
+    kinds, kinds_of = _kinds(converted)
     jobs = tuple(
         ListedJob(
             one.name,
@@ -271,30 +273,32 @@ def jobs_from_traces(traces: TraceSet, settings: TraceJobs | None = None) -> Con
             round_digits(one.demand),
             round_digits(float(at)),
         )
-        for one, at in zip(made, starts, strict=True)
+        for one, at in zip(converted, starts, strict=True)
     )
     return ConvertedJobs(
-        jobs, kinds, {one.name: one.duration for one in made}, tuple(left), _notes(made, starts)
+        jobs, kinds, {one.name: one.duration for one in converted}, tuple(skipped), _notes(converted, starts)
     )
 
 
-def experiment_values(made: ConvertedJobs, name: str) -> dict[str, Any]:
+def experiment_values(source: ConvertedJobs, name: str) -> dict[str, Any]:
     """An experiment on these jobs as plain values, to be changed in the form and read by the reader.
 
     The machines of a trace are not known: two are given, which together have as many cores as the jobs used
     at their busiest moment, and each at least what the most demanding job can use.
     """
-    widest = max(job.demand or 0.0 for job in made.jobs)
-    replayed = all(kind.losses for kind in made.kinds.values())
+    widest = max(job.demand or 0.0 for job in source.jobs)
+    replayed = all(kind.losses for kind in source.kinds.values())
     return {
         "version": 1,
         "name": name,
-        "about": f"{plural(len(made.jobs), 'recorded execution')} as jobs; work is the CPU that each used.",
-        "workers": [{"id": "worker", "count": 2, "cores": float(max(ceil(widest), ceil(made.busiest / 2)))}],
+        "about": f"{plural(len(source.jobs), 'recorded execution')} as jobs; work is the CPU that each used.",
+        "workers": [
+            {"id": "worker", "count": 2, "cores": float(max(ceil(widest), ceil(source.busiest / 2)))}
+        ],
         # a recorded loss has its own noise
         "world": {"noise": 0.0} if replayed else {},
-        "kinds": {name: _kind_values(kind) for name, kind in made.kinds.items()},
-        "jobs": [_without_none(asdict(job)) for job in made.jobs],
+        "kinds": {name: _kind_values(kind) for name, kind in source.kinds.items()},
+        "jobs": [_without_none(asdict(job)) for job in source.jobs],
         "policies": [{"policy": name} for name in _POLICIES],
         "baseline": _POLICIES[0],
         "seeds": {"count": 5, "first": 1},
@@ -347,24 +351,24 @@ def _arrivals(starts: Floats, settings: TraceJobs) -> Floats:
     return np.asarray(begins * settings.within / begins.max())
 
 
-def _kinds(made: Sequence[RecordedExecution]) -> tuple[dict[str, JobKind], dict[str, str]]:
+def _kinds(converted: Sequence[RecordedExecution]) -> tuple[dict[str, JobKind], dict[str, str]]:
     """The kinds, and the kind of each job: one of its own with a recorded loss, else its workload's."""
-    kinds: dict[str, JobKind] = {one.kind: JobKind() for one in made if not one.losses}
-    of = {one.name: one.kind for one in made}
-    for one in made:
+    kinds: dict[str, JobKind] = {one.kind: JobKind() for one in converted if not one.losses}
+    kind_of_job = {one.name: one.kind for one in converted}
+    for one in converted:
         if one.losses:
             name = one.name
             while name in kinds:
                 name += " (recorded loss)"
-            kinds[name] = JobKind(losses=one.losses, values=min(one.printed, _MOST_VALUES))
-            of[one.name] = name
-    return kinds, of
+            kinds[name] = JobKind(losses=one.losses, values=min(one.printed, _MAX_VALUES))
+            kind_of_job[one.name] = name
+    return kinds, kind_of_job
 
 
-def _notes(made: Sequence[RecordedExecution], starts: Floats) -> tuple[str, ...]:
-    n = len(made)
-    limited, gaps = sum(one.limited for one in made), sum(one.gaps > 0 for one in made)
-    missing, replayed = sum(one.missing > 0 for one in made), sum(bool(one.losses) for one in made)
+def _notes(converted: Sequence[RecordedExecution], starts: Floats) -> tuple[str, ...]:
+    n = len(converted)
+    limited, gaps = sum(one.limited for one in converted), sum(one.gaps > 0 for one in converted)
+    missing, replayed = sum(one.missing > 0 for one in converted), sum(bool(one.losses) for one in converted)
     notes = []
     if n > 1 and float(starts.max()) <= 0:
         notes.append("All recordings begin at the same time: when they really arrived is not known.")

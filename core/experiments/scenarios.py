@@ -73,18 +73,18 @@ def scenario(experiment: Experiment, seed: int) -> Scenario:
     }
     for name in ("claims", "predictions"):
         luck[name] = rngs[name].standard_normal(len(jobs))
-    world, made = experiment.world, []
+    world, specs = experiment.world, []
     for at, job in enumerate(jobs):
         kind = experiment.kinds.get(job.kind, JobKind())
-        made.append(_spec(job, kind, world, {name: float(values[at]) for name, values in luck.items()}))
-    if any(spec.deadline is not None for spec in made):
+        specs.append(_spec(job, kind, world, {name: float(values[at]) for name, values in luck.items()}))
+    if any(spec.deadline is not None for spec in specs):
         largest, error = max(group.cores for group in experiment.workers), world.prediction_error
         factors = np.exp(error * luck["predictions"]).tolist()
-        made = [_with_profile(spec, factor, largest) for spec, factor in zip(made, factors, strict=True)]
+        specs = [_with_profile(spec, factor, largest) for spec, factor in zip(specs, factors, strict=True)]
     contention: Contention = "effective" if world.contention == "effective" else "count"
     return Scenario(
         workers=workers,
-        jobs=tuple(sorted(made, key=lambda each: each.arrival)),
+        jobs=tuple(sorted(specs, key=lambda each: each.arrival)),
         gamma=world.gamma,
         contention=contention,
         control_s=world.control,
@@ -100,8 +100,8 @@ def loss_curve(kind: JobKind, family: str) -> LossCurve:
         return Replayed(tuple(zip(shares, kind.losses, strict=True)))
     if kind.early is None and kind.final == JobKind.__dataclass_fields__["final"].default:
         return FAMILIES[family][kind.like]
-    known = FAMILIES["hyperbolic"][kind.like].reduction(np.array(_FIRST))
-    early = kind.early if kind.early is not None else float(known)
+    default = FAMILIES["hyperbolic"][kind.like].reduction(np.array(_FIRST))
+    early = kind.early if kind.early is not None else float(default)
     if family == "weibull":
         return weibull_through(early, final=kind.final)
     if family == "hyperbolic":
@@ -114,8 +114,8 @@ def _rate(early: float) -> float:
     low, high = 1e-6, 1e4
     for _ in range(200):
         middle = math.sqrt(low * high)
-        found = math.expm1(-_FIRST * middle) / math.expm1(-middle)
-        low, high = (low, middle) if found > early else (middle, high)
+        share = math.expm1(-_FIRST * middle) / math.expm1(-middle)
+        low, high = (low, middle) if share > early else (middle, high)
     return math.sqrt(low * high)
 
 
@@ -136,8 +136,8 @@ def _work(job: _Job, kind: JobKind, luck: float) -> float:
         return job.work
     if job.listed is not None and job.listed.steps is not None and kind.throughput:
         return job.listed.steps / Throughput(kind.throughput).measured(1.0)
-    drawn = _between(kind.work, luck)
-    return kind.work[0] if drawn is None else drawn
+    sampled = _between(kind.work, luck)
+    return kind.work[0] if sampled is None else sampled
 
 
 def _deadline(job: _Job, kind: JobKind, work: float, luck: float) -> float | None:
@@ -145,8 +145,8 @@ def _deadline(job: _Job, kind: JobKind, work: float, luck: float) -> float | Non
     listed = job.listed
     if listed is not None and listed.due is not None:
         return max(listed.due - (job.listed_at or 0.0), _SOON)
-    own = (None, None) if listed is None else (listed.deadline, listed.slack)
-    for deadline, slack in (own, (kind.deadline, _between(kind.slack, luck))):
+    job_terms = (None, None) if listed is None else (listed.deadline, listed.slack)
+    for deadline, slack in (job_terms, (kind.deadline, _between(kind.slack, luck))):
         if deadline is not None:
             return deadline
         if slack is not None:
@@ -156,8 +156,8 @@ def _deadline(job: _Job, kind: JobKind, work: float, luck: float) -> float | Non
 
 
 def _request(job: _Job, kind: JobKind) -> float:
-    own = job.listed.request if job.listed is not None else None
-    return own or kind.request or 1.0
+    listed_request = job.listed.request if job.listed is not None else None
+    return listed_request or kind.request or 1.0
 
 
 def _spec(job: _Job, kind: JobKind, world: World, luck: Mapping[str, float]) -> JobSpec:
@@ -188,16 +188,16 @@ def _spec(job: _Job, kind: JobKind, world: World, luck: Mapping[str, float]) -> 
 
 def _terms(listed: ListedJob | None, kind: JobKind) -> dict[str, Any]:
     """Terms of one job, or else of its kind."""
-    said = {}
+    terms = {}
     for name in ("request", "min", "max", "memory", "priority"):
-        own = getattr(listed, name) if listed is not None else None
-        said[name] = own if own is not None else getattr(kind, name)
-    said["memory"] = said["memory"] * GIB if said["memory"] is not None else None
-    return said
+        job_value = getattr(listed, name) if listed is not None else None
+        terms[name] = job_value if job_value is not None else getattr(kind, name)
+    terms["memory"] = terms["memory"] * GIB if terms["memory"] is not None else None
+    return terms
 
 
 def scaling(kind: JobKind) -> Scaling | None:
-    """How a kind's speed grows with its cores; None: in proportion."""
+    """The speed of a kind by its cores; None if it is proportional."""
     if kind.throughput:
         return Throughput(kind.throughput)
     if kind.fixed or kind.overhead:
@@ -210,21 +210,23 @@ def _between(span: Span | None, luck: float) -> float | None:
 
 
 def _in_time(experiment: Experiment, rngs: Mapping[str, np.random.Generator]) -> list[_Job]:
-    """All jobs with the times at which they come: those listed first, then those drawn, numbered in time."""
+    """All jobs with their arrival times: listed ones first, then sampled ones, numbered in time."""
     if experiment.resampled:
         return _resampled(experiment, rngs)
     kinds = _drawn_kinds(experiment.drawn, experiment.kinds, rngs["kinds"])
     waiting = [job for job in experiment.jobs if job.at is None]
     coming = [*(_listed(job, job.id, 0.0) for job in waiting), *(_Job(kind, kind) for kind in kinds)]
     times = arrival_times(_at_load(experiment, coming), len(coming), rngs["times"])
-    given = iter(times[: len(waiting)].tolist())
-    listed = [_listed(job, job.id, job.at if job.at is not None else next(given)) for job in experiment.jobs]
+    next_times = iter(times[: len(waiting)].tolist())
+    listed = [
+        _listed(job, job.id, job.at if job.at is not None else next(next_times)) for job in experiment.jobs
+    ]
     later = np.sort(times[len(waiting) :]).tolist()
-    drawn = [
+    sampled = [
         _Job(f"{experiment.drawn.id}-{n + 1}", kind, at=at)
         for n, (kind, at) in enumerate(zip(kinds, later, strict=True))
     ]
-    return [*listed, *drawn]
+    return [*listed, *sampled]
 
 
 def _listed(job: ListedJob, name: str, at: float) -> _Job:
@@ -233,13 +235,14 @@ def _listed(job: ListedJob, name: str, at: float) -> _Job:
 
 def _resampled(experiment: Experiment, rngs: Mapping[str, np.random.Generator]) -> list[_Job]:
     """Jobs drawn from the listed ones with replacement, at times of their own."""
-    drawn = experiment.drawn
-    picked = rngs["kinds"].integers(0, len(experiment.jobs), drawn.count)
+    sampling = experiment.drawn
+    picked = rngs["kinds"].integers(0, len(experiment.jobs), sampling.count)
     jobs = [experiment.jobs[at] for at in picked]
     arrivals = _at_load(experiment, [_listed(job, job.id, 0.0) for job in jobs])
-    times = np.sort(arrival_times(arrivals, drawn.count, rngs["times"])).tolist()
+    times = np.sort(arrival_times(arrivals, sampling.count, rngs["times"])).tolist()
     return [
-        _listed(job, f"{drawn.id}-{n + 1}", at) for n, (job, at) in enumerate(zip(jobs, times, strict=True))
+        _listed(job, f"{sampling.id}-{n + 1}", at)
+        for n, (job, at) in enumerate(zip(jobs, times, strict=True))
     ]
 
 
@@ -248,24 +251,24 @@ def _at_load(experiment: Experiment, jobs: list[_Job]) -> Arrivals:
     arrivals = experiment.arrivals
     if arrivals.by != "load":
         return arrivals
-    taken = 0.0
+    core_seconds = 0.0
     for job in jobs:
         kind = experiment.kinds.get(job.kind, JobKind())
         curve, work, request = scaling(kind), _work(job, kind, 0.5), _request(job, kind)
-        taken += request * work / (request if curve is None else curve.speed(request))
+        core_seconds += request * work / (request if curve is None else curve.speed(request))
     cores = sum(group.cores * group.count for group in experiment.workers)
-    return replace(arrivals, within=taken / (cores * arrivals.load))
+    return replace(arrivals, within=core_seconds / (cores * arrivals.load))
 
 
-def _drawn_kinds(drawn: DrawnJobs, kinds: Mapping[str, JobKind], rng: np.random.Generator) -> list[str]:
+def _drawn_kinds(sampling: DrawnJobs, kinds: Mapping[str, JobKind], rng: np.random.Generator) -> list[str]:
     names = [name for name, kind in kinds.items() if kind.weight > 0]
-    if not names or not drawn.count:
+    if not names or not sampling.count:
         return []
-    if drawn.draw == "rotation":
-        rounds = math.ceil(drawn.count / len(names))
-        return [names[at] for _ in range(rounds) for at in rng.permutation(len(names))][: drawn.count]
+    if sampling.draw == "rotation":
+        rounds = math.ceil(sampling.count / len(names))
+        return [names[at] for _ in range(rounds) for at in rng.permutation(len(names))][: sampling.count]
     weights = np.array([kinds[name].weight for name in names])
-    picked = rng.choice(len(names), drawn.count, p=weights / weights.sum())
+    picked = rng.choice(len(names), sampling.count, p=weights / weights.sum())
     return [names[at] for at in picked]
 
 
@@ -306,30 +309,30 @@ def equal_shares(caps: Floats, capacity: float) -> Floats:
 
 def fair_completions(scenario: Scenario) -> dict[str, float]:
     """Seconds from arrival to end of each job under fair sharing, by its id."""
-    most = max(worker.for_jobs for worker in scenario.workers)
+    largest = max(worker.for_jobs for worker in scenario.workers)
     capacity = sum(worker.for_jobs for worker in scenario.workers)
-    caps = np.array([min(job.demand or most, most) for job in scenario.jobs])
+    caps = np.array([min(job.demand or largest, largest) for job in scenario.jobs])
     order = np.argsort(caps, kind="stable")
     jobs = [scenario.jobs[at] for at in order]
     caps = caps[order]
-    left = np.array([job.work for job in jobs])
+    remaining = np.array([job.work for job in jobs])
     arrivals = np.array([job.arrival for job in jobs])
     ends = np.zeros(len(jobs))
     now = float(arrivals.min())
-    while (left > _NOTHING).any():
-        here = np.nonzero((arrivals <= now) & (left > _NOTHING))[0]
+    while (remaining > _NOTHING).any():
+        active = np.nonzero((arrivals <= now) & (remaining > _NOTHING))[0]
         coming = arrivals[arrivals > now]
         next_arrival = float(coming.min()) if len(coming) else np.inf
-        if not len(here):
+        if not len(active):
             now = next_arrival
             continue
-        crowd = max(len(here) / len(scenario.workers), 1.0)
-        rates = equal_shares(caps[here], capacity) / (1 + scenario.gamma * (crowd - 1))
-        step = min(float((left[here] / rates).min()), next_arrival - now)
-        left[here] -= rates * step
+        crowd = max(len(active) / len(scenario.workers), 1.0)
+        rates = equal_shares(caps[active], capacity) / (1 + scenario.gamma * (crowd - 1))
+        step = min(float((remaining[active] / rates).min()), next_arrival - now)
+        remaining[active] -= rates * step
         now = now + step if step < next_arrival - now else next_arrival
-        ends[here[left[here] <= _NOTHING * np.maximum(1.0, rates)]] = now
-        left[here] = np.where(left[here] <= _NOTHING * np.maximum(1.0, rates), 0.0, left[here])
+        ended = active[remaining[active] <= _NOTHING * np.maximum(1.0, rates)]
+        ends[ended], remaining[ended] = now, 0.0
     return {job.id: float(end - job.arrival) for job, end in zip(jobs, ends, strict=True)}
 
 
@@ -342,12 +345,12 @@ def ground_truth(scenario: Scenario) -> Truth:
     Value i of n is printed when i/n of the training is done (`core.simulation.scenario`), so a share x of the
     training is done at the moment of "value" x·n, between two printed ones.
     """
-    known: dict[LossCurve, tuple[float, ...]] = {}
+    goals_of_loss: dict[LossCurve, tuple[float, ...]] = {}
     for job in scenario.jobs:
-        if job.loss not in known:
-            known[job.loss] = work_at_goals(job.loss)
+        if job.loss not in goals_of_loss:
+            goals_of_loss[job.loss] = work_at_goals(job.loss)
     return Truth(
-        goals={job.id: tuple(x * job.values for x in known[job.loss]) for job in scenario.jobs},
+        goals={job.id: tuple(x * job.values for x in goals_of_loss[job.loss]) for job in scenario.jobs},
         fair=fair_completions(scenario),
         models={job.id: job.model for job in scenario.jobs},
     )

@@ -43,25 +43,27 @@ class Series:
 
     def add(self, entry: Entry) -> None:
         """Take one entry."""
-        seen = entry.observation
+        observation = entry.observation
         marks = {mark.job: mark for mark in entry.marks}
-        for job in (*seen.jobs, *seen.ended):
-            self._job(job, seen.time, marks.get(job.id))
-        self._use(seen)
+        for job in (*observation.jobs, *observation.ended):
+            self._job(job, observation.time, marks.get(job.id))
+        self._use(observation)
         if entry.reasons:
             self._why(entry)
-        self._times.append(_short(seen.time))
-        self._triggers.append(seen.trigger.value)
-        where = {job.id: job.worker for job in seen.jobs}
-        for failure in seen.failures:
+        self._times.append(_short(observation.time))
+        self._triggers.append(observation.trigger.value)
+        worker_of_job = {job.id: job.worker for job in observation.jobs}
+        for failure in observation.failures:
             if isinstance(failure.action, Migrate):
                 self._fail(failure.action)
         for action in entry.actions:
             if isinstance(action, Migrate):
-                self._moves.append(_move(action, seen.time, where.get(action.job), entry.reasons))
+                self._moves.append(
+                    _move(action, observation.time, worker_of_job.get(action.job), entry.reasons)
+                )
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
+        """The series as plain values."""
         return {
             "time": self._times,
             "trigger": self._triggers,
@@ -132,17 +134,17 @@ class Series:
         lines["loss"].append(_short(job.readings[-1][1]) if job.readings else last)
 
     def _foresee(self, lines: dict[str, Any], mark: Mark) -> None:
-        told = [_short(each) for each in (mark.ends, *(mark.between or (None, None)))]
-        said = lines.setdefault("ends", [])
-        if not said or said[-1][1:] != told:
-            said.append([len(self._times), *told])
+        prediction = [_short(each) for each in (mark.ends, *(mark.between or (None, None)))]
+        predictions = lines.setdefault("ends", [])
+        if not predictions or predictions[-1][1:] != prediction:
+            predictions.append([len(self._times), *prediction])
 
-    def _use(self, seen: Observation) -> None:
-        for worker in seen.workers:
+    def _use(self, observation: Observation) -> None:
+        for worker in observation.workers:
             self._workers.setdefault(worker.id, {"capacity": worker.capacity, "cpu": [], "jobs": []})
         cpu = dict.fromkeys(self._workers, 0.0)
         jobs = dict.fromkeys(self._workers, 0)
-        for job in (*seen.jobs, *seen.ended):
+        for job in (*observation.jobs, *observation.ended):
             if job.worker in cpu:
                 cpu[job.worker] += self._jobs[job.id]["cpu"][-1]
                 jobs[job.worker] += 0 if job.state.ended else 1

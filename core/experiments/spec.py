@@ -32,7 +32,7 @@ SIMULATED = "simulated"
 
 
 class EngineFacts(NamedTuple):
-    """What experiments know of an engine: its name for people, and whether it starts real containers."""
+    """An engine as experiments see it: its display name, and whether it starts real containers."""
 
     title: str
     real: bool = False
@@ -91,7 +91,7 @@ class Experiment:
 
     @property
     def n_jobs(self) -> int:
-        """How many jobs each run has."""
+        """The number of jobs in each run."""
         return self.drawn.count + (0 if self.resampled else len(self.jobs))
 
     @property
@@ -104,11 +104,11 @@ class Experiment:
         return next(arm for arm in self.policies if arm.label == label)
 
     def with_seeds(self, count: int) -> Experiment:
-        """The same with another number of seeds, from the same first one on."""
+        """The experiment with another number of seeds, from its first one on."""
         return replace(self, seeds=tuple(range(self.seeds[0], self.seeds[0] + count)))
 
     def scenario_dict(self) -> dict[str, Any]:
-        """What a run depends on besides its policy and seed."""
+        """Everything besides policy and seed that a run depends on."""
         named = ("engine", "workers", "world", "kinds", "jobs", "drawn", "arrivals", "docker")
         plain = self.to_dict()
         return {name: plain[name] for name in named}

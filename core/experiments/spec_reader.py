@@ -1,4 +1,4 @@
-"""From YAML, JSON or a form's values to an `Experiment`; what is invalid is refused with its position.
+"""Reads an `Experiment` from YAML, JSON or form values; errors name their position.
 
 `read_experiment` takes text and names the line; `from_dict` takes plain values and names the field.
 """
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def published(value: Any) -> tuple[PublishedFigure, ...]:
-    """The published figures; those of policies that the experiment no longer has are kept and not shown."""
+    """Read published figures; figures of policies that the experiment lacks are stored but not shown."""
     return tuple(
         _one(each, ("published", at))
         for at, each in enumerate(require_list(value, ("published",), "published"))
@@ -57,18 +57,18 @@ def published(value: Any) -> tuple[PublishedFigure, ...]:
 
 
 def _one(value: Any, path: Path) -> PublishedFigure:
-    made = read_settings(
+    figure = read_settings(
         PublishedFigure, require_mapping(value, path, "A published figure"), path, "A published figure"
     )
-    if bool(made.value) is not bool(made.base) or bool(made.value) is bool(made.share):
+    if bool(figure.value) is not bool(figure.base) or bool(figure.value) is bool(figure.share):
         raise SpecError(
             path,
             "A published figure needs its value and its baseline, or its change.",
             "Write “value: 57.7, base: 84.7” or “share: -31.9%”.",
         )
-    if made.measure == "completion" and not made.job:
-        raise SpecError(path, "The completion of one job was published, but not of which.", "Write “job: …”.")
-    return made
+    if figure.measure == "completion" and not figure.job:
+        raise SpecError(path, "A published completion has no job.", "Write “job: …”.")
+    return figure
 
 
 def check_docker(
@@ -129,20 +129,18 @@ def from_dict(values: Mapping[str, Any]) -> Experiment:
     _check_head(values)
     workers = _workers(values.get("workers"))
     kinds = _kinds(values.get("kinds") or {})
-    drawn = read_settings(
+    sampling = read_settings(
         DrawnJobs, require_mapping(values.get("drawn") or {}, ("drawn",), "drawn"), ("drawn",), "drawn"
     )
     jobs = _jobs(values.get("jobs") or [], kinds)
-    if not jobs and not drawn.count:
+    if not jobs and not sampling.count:
         raise SpecError(
             (), "The experiment has no jobs.", "List some under “jobs”, or draw some with “drawn”."
         )
-    resampled = drawn.draw == "jobs" and drawn.count > 0
+    resampled = sampling.draw == "jobs" and sampling.count > 0
     if resampled and not jobs:
-        raise SpecError(
-            ("drawn",), "Jobs are drawn from the listed ones, but none are.", "List some under “jobs”."
-        )
-    if drawn.count and not resampled and not any(kind.weight for kind in kinds.values()):
+        raise SpecError(("drawn",), "Jobs are drawn from a list that is empty.", "List some under “jobs”.")
+    if sampling.count and not resampled and not any(kind.weight for kind in kinds.values()):
         raise SpecError(("drawn",), "Jobs are drawn, but there are no kinds.", "Describe some under “kinds”.")
     _refuse_demands(values, max(group.cores for group in workers), kinds, jobs)
     arms = policies(values.get("policies"))
@@ -165,10 +163,10 @@ def from_dict(values: Mapping[str, Any]) -> Experiment:
         ),
         kinds=kinds,
         jobs=jobs,
-        drawn=drawn,
+        drawn=sampling,
         arrivals=_arrivals(
             values.get("arrivals") or {},
-            drawn.count + (0 if resampled else len([job for job in jobs if job.at is None])),
+            sampling.count + (0 if resampled else len([job for job in jobs if job.at is None])),
         ),
         policies=arms,
         baseline=baseline(values.get("baseline"), arms),
@@ -199,18 +197,18 @@ def _workers(value: Any) -> tuple[WorkerGroup, ...]:
     groups = [(path, value)] if isinstance(value, dict) else [
         ((*path, at), each) for at, each in enumerate(require_list(value, path, "workers"))
     ]  # fmt: skip
-    made: list[WorkerGroup] = []
-    seen: set[str] = set()
-    for where, each in groups:
-        group = read_settings(WorkerGroup, require_mapping(each, where, "A worker"), where, "A worker")
-        again = seen & set(group.names)
-        if again:
-            raise SpecError(where, f"There are two workers “{min(again)}”.", "Give each its own id.")
-        seen |= set(group.names)
-        made.append(group)
-    if not made:
+    read: list[WorkerGroup] = []
+    names: set[str] = set()
+    for place, each in groups:
+        group = read_settings(WorkerGroup, require_mapping(each, place, "A worker"), place, "A worker")
+        repeated = names & set(group.names)
+        if repeated:
+            raise SpecError(place, f"There are two workers “{min(repeated)}”.", "Give each its own id.")
+        names |= set(group.names)
+        read.append(group)
+    if not read:
         raise SpecError(path, "The experiment has no workers.", "Write “workers: {count: 1, cores: 1}”.")
-    return tuple(made)
+    return tuple(read)
 
 
 def _kinds(value: Any) -> dict[str, JobKind]:
@@ -228,26 +226,28 @@ def _items(values: Mapping[str, Any], *path: str) -> list[tuple[str, Any, Path]]
 def _kind(values: Mapping[str, Any], path: Path) -> JobKind:
     specs = {each.name: each for each in describe(JobKind)}
     nothing = [name for name in MAY_BE_NONE if name in values and values[name] is None]
-    apart = (*SPANS, *nothing, "losses", "throughput")
-    rest = {name: each for name, each in values.items() if name not in apart}
-    made: dict[str, Any] = read_fields(JobKind, rest, path, "A kind of job")
+    special = (*SPANS, *nothing, "losses", "throughput")
+    plain_values = {name: each for name, each in values.items() if name not in special}
+    fields: dict[str, Any] = read_fields(JobKind, plain_values, path, "A kind of job")
     for name in SPANS:
         if name in values and name not in nothing:
-            made[name] = read_span(specs[name], values[name], (*path, name))
-    made["throughput"] = _throughput(values.get("throughput") or [], path)
-    kind = JobKind(**{**made, **dict.fromkeys(nothing)}, losses=_losses(values.get("losses") or [], path))
+            fields[name] = read_span(specs[name], values[name], (*path, name))
+    fields["throughput"] = _throughput(values.get("throughput") or [], path)
+    kind = JobKind(**{**fields, **dict.fromkeys(nothing)}, losses=_losses(values.get("losses") or [], path))
     _refuse_terms(kind, path, path[-1])
     return kind
 
 
 def _refuse_terms(asks: JobKind | ListedJob, path: Path, owner: object) -> None:
     """Refuse what cannot be: a request below the least or above the most that a job can have."""
-    least, most = asks.min or 0.0, math.inf if asks.max is None else asks.max
-    if least > most:
+    low, high = asks.min or 0.0, math.inf if asks.max is None else asks.max
+    if low > high:
         raise SpecError(
-            (*path, "min"), f"“{owner}” needs at least {least:g} cores and at most {most:g}.", "Swap them."
+            (*path, "min"),
+            f"“{owner}” needs at least {low:g} cores and at most {high:g}.",
+            "Swap them.",
         )
-    if asks.request is not None and not least <= asks.request <= most:
+    if asks.request is not None and not low <= asks.request <= high:
         raise SpecError(
             (*path, "request"),
             f"“{owner}” asks for {asks.request:g} cores, and can have {_range(asks)}.",
@@ -262,36 +262,38 @@ def _range(asks: JobKind | ListedJob) -> str:
 
 
 def _throughput(value: Any, path: Path) -> tuple[Span, ...]:
-    where: Path = (*path, "throughput")
-    made: list[Span] = []
-    for at, pair in enumerate(require_list(value, where, "throughput")):
+    place: Path = (*path, "throughput")
+    points: list[Span] = []
+    for at, pair in enumerate(require_list(value, place, "throughput")):
         if not isinstance(pair, list) or len(pair) != 2:
             raise SpecError(
-                (*where, at), "A line of the throughput is no pair.", "Write [cores, steps per second]."
+                (*place, at),
+                "A line of the throughput is not a pair.",
+                "Write [cores, steps per second].",
             )
-        cores, speed = (read_value(_POSITIVE, each, (*where, at)) for each in pair)
-        if made and cores <= made[-1][0]:
+        cores, speed = (read_value(_POSITIVE, each, (*place, at)) for each in pair)
+        if points and cores <= points[-1][0]:
             raise SpecError(
-                (*where, at), f"{cores:g} cores come after {made[-1][0]:g}.", "Order them by cores."
+                (*place, at), f"{cores:g} cores come after {points[-1][0]:g}.", "Order them by cores."
             )
-        made.append((cores, speed))
-    return tuple(made)
+        points.append((cores, speed))
+    return tuple(points)
 
 
 def _losses(value: Any, path: Path) -> tuple[float, ...]:
-    where: Path = (*path, "losses")
-    made = tuple(
-        read_value(_LOSS, each, (*where, at)) for at, each in enumerate(require_list(value, where, "losses"))
+    place: Path = (*path, "losses")
+    losses = tuple(
+        read_value(_LOSS, each, (*place, at)) for at, each in enumerate(require_list(value, place, "losses"))
     )
-    if len(made) == 1 or (made and made[0] <= made[-1]):
+    if len(losses) == 1 or (losses and losses[0] <= losses[-1]):
         raise SpecError(
-            where, "The recorded losses do not fall.", "Give at least two, the first above the last."
+            place, "The recorded losses do not fall.", "Give at least two, the first above the last."
         )
-    return made
+    return losses
 
 
 def _jobs(value: Any, kinds: Mapping[str, JobKind]) -> tuple[ListedJob, ...]:
-    made: dict[str, ListedJob] = {}
+    jobs_by_id: dict[str, ListedJob] = {}
     for at, each in enumerate(require_list(value, ("jobs",), "jobs")):
         path: Path = ("jobs", at)
         job = read_settings(ListedJob, require_mapping(each, path, "A job"), path, "A job")
@@ -299,19 +301,19 @@ def _jobs(value: Any, kinds: Mapping[str, JobKind]) -> tuple[ListedJob, ...]:
             raise SpecError(path, "A job has no id.", "Write “id: …”.")
         if not job.kind and job.work is None:
             raise SpecError(path, f"Job “{job.id}” has no work and no kind.", "Write “work: …” or “kind: …”.")
-        if job.id in made:
+        if job.id in jobs_by_id:
             raise SpecError((*path, "id"), f"There are two jobs “{job.id}”.", "Give each its own id.")
         if job.kind and job.kind not in kinds:
             raise SpecError(
                 (*path, "kind"), f"There is no kind of job “{job.kind}”.", f"There are: {', '.join(kinds)}."
             )
         _refuse_terms(job, path, job.id)
-        made[job.id] = job
-    return tuple(made.values())
+        jobs_by_id[job.id] = job
+    return tuple(jobs_by_id.values())
 
 
 def _refuse_demands(
-    values: Mapping[str, Any], most: float, kinds: Mapping[str, JobKind], jobs: tuple[ListedJob, ...]
+    values: Mapping[str, Any], max_cores: float, kinds: Mapping[str, JobKind], jobs: tuple[ListedJob, ...]
 ) -> None:
     demands: list[tuple[Path, str, float | None]] = [
         (("jobs", at, "demand"), f"Job “{job.id}”", job.demand) for at, job in enumerate(jobs)
@@ -321,33 +323,35 @@ def _refuse_demands(
         for name, kind in kinds.items()
     ]
     for path, owner, demand in demands:
-        if demand is not None and demand > most:
+        if demand is not None and demand > max_cores:
             raise SpecError(
                 path,
-                f"{owner} demands {demand:g} cores, but no worker has more than {most:g}.",
+                f"{owner} demands {demand:g} cores, but no worker has more than {max_cores:g}.",
                 "Lower the demand, or give a worker more cores.",
             )
-    drawn = require_mapping(values.get("drawn") or {}, ("drawn",), "drawn")
-    prefix, count = str(drawn.get("id", DrawnJobs().id)), int(drawn.get("count", 0))
-    taken = {f"{prefix}-{n + 1}" for n in range(count)} & {job.id for job in jobs}
-    if taken:
+    sampling = require_mapping(values.get("drawn") or {}, ("drawn",), "drawn")
+    prefix, count = str(sampling.get("id", DrawnJobs().id)), int(sampling.get("count", 0))
+    clash = {f"{prefix}-{n + 1}" for n in range(count)} & {job.id for job in jobs}
+    if clash:
         raise SpecError(
-            ("drawn",), f"A drawn job would also be called “{min(taken)}”.", "Give drawn jobs another “id”."
+            ("drawn",),
+            f"A drawn job would also be called “{min(clash)}”.",
+            "Give drawn jobs another “id”.",
         )
 
 
 def _arrivals(value: Any, n_jobs: int) -> Arrivals:
     values = dict(require_mapping(value, ("arrivals",), "arrivals"))
     times = require_list(values.pop("times", []), ("arrivals", "times"), "times")
-    made = read_fields(Arrivals, values, ("arrivals",), "arrivals")
+    fields = read_fields(Arrivals, values, ("arrivals",), "arrivals")
     checked = tuple(read_value(_TIME, each, ("arrivals", "times", at)) for at, each in enumerate(times))
-    if made.get("by") == "list" and len(checked) < n_jobs:
+    if fields.get("by") == "list" and len(checked) < n_jobs:
         raise SpecError(
             ("arrivals", "times"),
             f"There are {len(checked)} times for {n_jobs} jobs.",
             "Give one time for each job that does not say when it comes.",
         )
-    arrivals = Arrivals(**made, times=checked)
+    arrivals = Arrivals(**fields, times=checked)
     if arrivals.by == "normal" and not check_spread(arrivals.spacing, arrivals.spread):
         raise SpecError(
             ("arrivals", "spread" if "spread" in values else "spacing"),
@@ -357,11 +361,11 @@ def _arrivals(value: Any, n_jobs: int) -> Arrivals:
     return arrivals
 
 
-_MOST_SEEDS = 10_000
+_MAX_SEEDS = 10_000
 _THREADS = next(spec for spec in describe(Containers) if spec.name == "threads")
 _WATCH = FieldSpec("watch", "bool", False, "Only watch", "")
 _SEED = FieldSpec("seeds", "int", 1, "Seed", "", low=0, high=2**31)
-_COUNT = FieldSpec("seeds", "int", 30, "Number of seeds", "", low=1, high=_MOST_SEEDS)
+_COUNT = FieldSpec("seeds", "int", 30, "Number of seeds", "", low=1, high=_MAX_SEEDS)
 
 
 def policies(value: Any) -> tuple[Arm, ...]:
@@ -386,17 +390,17 @@ def _arm(value: Any, path: Path) -> Arm:
     refuse_unknown(values, ("policy", "label", "settings", "threads", "watch"), path, "A policy")
     name = str(values.get("policy", ""))
     if name not in POLICIES:
-        where: Path = (*path, "policy") if "policy" in values else path
+        place: Path = (*path, "policy") if "policy" in values else path
         raise SpecError(
-            where, f"There is no policy called “{name}”.", f"Choose one of: {', '.join(POLICIES)}."
+            place, f"There is no policy called “{name}”.", f"Choose one of: {', '.join(POLICIES)}."
         )
-    policy, where = POLICIES[name], (*path, "settings")
-    given = require_mapping(values.get("settings") or {}, where, "settings")
-    settings = read_fields(policy.settings, given, where, f"{name}")
+    policy, place = POLICIES[name], (*path, "settings")
+    setting_values = require_mapping(values.get("settings") or {}, place, "settings")
+    settings = read_fields(policy.settings, setting_values, place, f"{name}")
     try:
         policy.build_settings(settings)
     except PhaseDockError as error:
-        raise SpecError(where, error.message, error.hint) from None
+        raise SpecError(place, error.message, error.hint) from None
     threads = str(values.get("threads") or "")
     if threads:
         read_value(_THREADS, threads, (*path, "threads"))
@@ -443,7 +447,7 @@ _JOB = (
 )  # fmt: skip
 _SPEED = ("kind", "cores", "speed")
 _TEXT = ("id", "kind")
-_MOST = 100_000
+_MAX_LINES = 100_000
 """The most lines that a table may have."""
 
 
@@ -461,11 +465,11 @@ def with_tables(values: Mapping[str, Any], tables: Tables | None) -> dict[str, A
         if row.get("kind"):
             kinds.setdefault(str(row["kind"]), dict(each))
     if "throughput" in jobs:
-        where = (*path, "throughput")
-        table = require_mapping(jobs["throughput"], where, "throughput")
-        refuse_unknown(table, ("from", "columns"), where, "A table of throughput")
+        place = (*path, "throughput")
+        table = require_mapping(jobs["throughput"], place, "throughput")
+        refuse_unknown(table, ("from", "columns"), place, "A table of throughput")
         speeds: dict[str, list[list[float]]] = {}
-        for row in _rows(table, _SPEED, _SPEED, where, tables):
+        for row in _rows(table, _SPEED, _SPEED, place, tables):
             speeds.setdefault(str(row["kind"]), []).append([float(row["cores"]), float(row["speed"])])
         for name in [name for name in kinds if name in speeds]:
             kinds[name] = {**kinds[name], "throughput": sorted(speeds[name])}
@@ -474,14 +478,14 @@ def with_tables(values: Mapping[str, Any], tables: Tables | None) -> dict[str, A
 
 def _rows(
     table: Mapping[str, Any],
-    known: tuple[str, ...],
+    allowed: tuple[str, ...],
     needed: tuple[str, ...],
     path: Path,
     tables: Tables | None,
 ) -> Iterator[dict[str, Any]]:
     """The lines of a table as fields by their names here."""
     columns = require_mapping(table.get("columns") or {}, (*path, "columns"), "columns")
-    refuse_unknown(columns, known, (*path, "columns"), "Such a table")
+    refuse_unknown(columns, allowed, (*path, "columns"), "Such a table")
     for name in needed:
         if name not in columns:
             raise SpecError(
@@ -507,44 +511,48 @@ def _rows(
 def _read(
     lines: csv.DictReader[str], name: str, columns: Mapping[str, Any], path: Path
 ) -> Iterator[dict[str, Any]]:
-    there = list(lines.fieldnames or ())
-    wanted = {field: each if isinstance(each, list) else [each] for field, each in columns.items()}
-    for field, titles in wanted.items():
+    titles_of_table = list(lines.fieldnames or ())
+    titles_by_field = {field: each if isinstance(each, list) else [each] for field, each in columns.items()}
+    for field, titles in titles_by_field.items():
         for title in titles:
-            if title not in there:
+            if title not in titles_of_table:
                 raise SpecError(
                     (*path, "columns", field),
                     f"“{name}” has no column “{title}”.",
-                    f"It has: {', '.join(there)}.",
+                    f"It has: {', '.join(titles_of_table)}.",
                 )
     for at, line in enumerate(lines, 2):
-        if at > _MOST:
-            raise SpecError((*path, "from"), f"“{name}” has more than {_MOST:,} lines.", "Give a part of it.")
+        if at > _MAX_LINES:
+            raise SpecError(
+                (*path, "from"), f"“{name}” has more than {_MAX_LINES:,} lines.", "Give a part of it."
+            )
         yield {
             field: " ".join(str(line[title]).strip() for title in titles)
             if field in _TEXT
             else _number(
                 line[titles[0]], f"“{name}”, line {at}, column “{titles[0]}”", (*path, "columns", field)
             )
-            for field, titles in wanted.items()
+            for field, titles in titles_by_field.items()
         }
 
 
-def _number(text: str | None, where: str, path: Path) -> float | None:
+def _number(text: str | None, cell: str, path: Path) -> float | None:
     """A number, or None for an empty cell."""
     if text is None or not text.strip():
         return None
     try:
         return float(text)
     except ValueError:
-        raise SpecError(path, f"{where}: “{text}” is no number.", "Correct it, or leave it empty.") from None
+        raise SpecError(
+            path, f"{cell}: “{text}” is not a number.", "Correct it, or leave it empty."
+        ) from None
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     """A job's fields without those that its line leaves empty; whole numbers as such."""
-    whole = ("steps", "priority")
+    whole_numbers = ("steps", "priority")
     return {
-        name: int(value) if name in whole and float(value).is_integer() else value
+        name: int(value) if name in whole_numbers and float(value).is_integer() else value
         for name, value in row.items()
         if value is not None
     }

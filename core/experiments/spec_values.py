@@ -112,9 +112,9 @@ def _document(events: Iterator[Any], lines: dict[Path, int]) -> dict[str, Any]:
 
 def _unreadable(error: yaml.MarkedYAMLError) -> InputError:
     mark = error.problem_mark or error.context_mark
-    where = f"Line {mark.line + 1}: " if mark else ""
+    position = f"Line {mark.line + 1}: " if mark else ""
     return InputError(
-        f"{where}this is not YAML or JSON: {error.problem or error.context}.",
+        f"{position}this is not YAML or JSON: {error.problem or error.context}.",
         "Look at the indentation, brackets and colons there and just above.",
     )
 
@@ -220,7 +220,7 @@ def read_settings(cls: type[S], values: Mapping[str, Any], path: Path, what: str
 
 
 def read_fields(cls: type[Any], values: Mapping[str, Any], path: Path, what: str) -> dict[str, Any]:
-    """The given fields of a settings dataclass, checked; `read_settings` without making an instance."""
+    """Read fields of a settings dataclass and check them, without making an instance."""
     specs = {spec.name: spec for spec in describe(cls)}
     refuse_unknown(values, specs, path, what)
     return {name: read_value(specs[name], value, (*path, name)) for name, value in values.items()}
@@ -229,8 +229,8 @@ def read_fields(cls: type[Any], values: Mapping[str, Any], path: Path, what: str
 def read_span(spec: FieldSpec, value: Any, path: Path) -> tuple[float, float]:
     """A number, or two between which one is drawn: ``[180, 260]``."""
     if not isinstance(value, list):
-        both = read_value(spec, value, path)
-        return both, both
+        number = read_value(spec, value, path)
+        return number, number
     if len(value) != 2:
         raise SpecError(path, f"{spec.label} ({spec.name}) has {len(value)} values.", "Write one, or two.")
     low, high = (read_value(spec, each, (*path, at)) for at, each in enumerate(value))
@@ -244,14 +244,14 @@ def _in_unit(spec: FieldSpec, value: Any, path: Path) -> Any:
     match = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is None:
         return value
-    known = _UNITS.get(spec.unit, _SHARE if spec.kind == "float" else {})
-    if match[2] not in known:
+    units = _UNITS.get(spec.unit, _SHARE if spec.kind == "float" else {})
+    if match[2] not in units:
         raise SpecError(
             path,
             f"{spec.label} ({spec.name}) cannot be in “{match[2]}”: it is {_expected_unit(spec)}.",
-            f"Write a number, or one with {', '.join(known)}." if known else "Write a number.",
+            f"Write a number, or one with {', '.join(units)}." if units else "Write a number.",
         )
-    return float(match[1]) * known[match[2]]
+    return float(match[1]) * units[match[2]]
 
 
 def _expected_unit(spec: FieldSpec) -> str:

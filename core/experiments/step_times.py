@@ -1,4 +1,4 @@
-"""How long a job's steps take at each number of cores of a run.
+"""Step times of a job at each number of cores of a run.
 
 A stage is the time between two changes of a job's limit; its time per step is its seconds divided by the
 steps done in them, and its cores are those that it used. So it shows what threads that do not fit the cores
@@ -27,7 +27,7 @@ class Stage:
     #: Its name.
     job: str
     #: When, seconds of the run's clock.
-    begun: float
+    start: float
     #: Cores that it might use, or None without a limit.
     limit: float | None
     #: Threads that it had for most of its observations; None where unknown.
@@ -49,7 +49,7 @@ class Stage:
 class _Interval:
     """A job over the interval that ends with an observation."""
 
-    begun: float
+    start: float
     seconds: float
     limit: float | None
     threads: int | None
@@ -59,11 +59,11 @@ class _Interval:
 
 def stages(series: Mapping[str, Any]) -> tuple[Stage, ...]:
     """The stages of all jobs of a run with known steps, job by job, from the first step on."""
-    found = []
+    stages_of_run = []
     for name, lines in series["jobs"].items():
-        for _, looks in groupby(_intervals(series["time"], lines), key=lambda look: look.limit):
-            found.append(_stage(name, list(looks)))
-    return tuple(found)
+        for _, looks in groupby(_intervals(series["time"], lines), key=lambda interval: interval.limit):
+            stages_of_run.append(_stage(name, list(looks)))
+    return tuple(stages_of_run)
 
 
 def _intervals(times: list[float], lines: Mapping[str, Any]) -> Iterator[_Interval]:
@@ -72,10 +72,10 @@ def _intervals(times: list[float], lines: Mapping[str, Any]) -> Iterator[_Interv
     for at in range(1, len(steps)):
         before, now = steps[at - 1], steps[at]
         if lines["state"][at - 1] == _RUNNING and before and now is not None:
-            begun = times[first + at - 1]
+            start = times[first + at - 1]
             yield _Interval(
-                begun,
-                times[first + at] - begun,
+                start,
+                times[first + at] - start,
                 lines["limit"][at],
                 lines["threads"][at],
                 now - before,
@@ -84,16 +84,16 @@ def _intervals(times: list[float], lines: Mapping[str, Any]) -> Iterator[_Interv
 
 
 def _stage(name: str, looks: list[_Interval]) -> Stage:
-    seconds = sum(look.seconds for look in looks)
-    used = sum(look.used * look.seconds for look in looks)
-    threads = Counter(look.threads for look in looks).most_common(1)[0][0]
+    seconds = sum(interval.seconds for interval in looks)
+    used = sum(interval.used * interval.seconds for interval in looks)
+    threads = Counter(interval.threads for interval in looks).most_common(1)[0][0]
     return Stage(
         name,
-        looks[0].begun,
+        looks[0].start,
         looks[0].limit,
         threads,
         seconds,
-        sum(look.steps for look in looks),
+        sum(interval.steps for interval in looks),
         used / seconds if seconds else 0.0,
     )
 
@@ -113,13 +113,13 @@ class StageRow:
 
 def stage_rows(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[StageRow, ...]:
     """The stages that all runs of all policies have, with the same cores; others cannot be compared."""
-    found = {label: [_by_place(each) for each in series] for label, series in runs.items()}
-    every = [run for of in found.values() for run in of]
-    if not every:
+    stages_by_arm = {label: [_by_place(each) for each in series] for label, series in runs.items()}
+    all_runs = [run for arm_runs in stages_by_arm.values() for run in arm_runs]
+    if not all_runs:
         return ()
-    shared = [key for key in every[0] if all(key in run for run in every)]
+    shared = [key for key in all_runs[0] if all(key in run for run in all_runs)]
     return tuple(
-        StageRow(*key, {label: tuple(run[key] for run in of) for label, of in found.items()})
+        StageRow(*key, {arm: tuple(run[key] for run in arm_runs) for arm, arm_runs in stages_by_arm.items()})
         for key in shared
     )
 
@@ -127,8 +127,8 @@ def stage_rows(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[StageRo
 def _by_place(series: Mapping[str, Any]) -> dict[tuple[str, int, float | None], Stage]:
     """Stages by job, place among its stages, and cores."""
     places: Counter[str] = Counter()
-    found = {}
+    by_place = {}
     for stage in stages(series):
         places[stage.job] += 1
-        found[stage.job, places[stage.job], stage.limit] = stage
-    return found
+        by_place[stage.job, places[stage.job], stage.limit] = stage
+    return by_place

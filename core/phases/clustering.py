@@ -50,8 +50,8 @@ def subsample(n: int, size: int, seed: int) -> np.ndarray[tuple[int], np.dtype[n
 
 def count_distinct(codes: Codes, enough: int) -> int:
     """The number of different codes, or `enough` where there are at least that many."""
-    few = len(np.unique(codes[:: max(1, len(codes) // 1_000)], axis=0))
-    return enough if few >= enough else min(enough, len(np.unique(codes, axis=0)))
+    estimate = len(np.unique(codes[:: max(1, len(codes) // 1_000)], axis=0))
+    return enough if estimate >= enough else min(enough, len(np.unique(codes, axis=0)))
 
 
 def fit_centres(codes: Codes, k: int, seed: int, progress: Progress = silent) -> Codes:
@@ -62,11 +62,11 @@ def fit_centres(codes: Codes, k: int, seed: int, progress: Progress = silent) ->
     InputError
         If there are fewer different codes than centres.
     """
-    there = count_distinct(codes, k)
-    if there < k:
+    n_distinct = count_distinct(codes, k)
+    if n_distinct < k:
         raise InputError(
-            f"There are only {there} different codes, which is fewer than {k} phases.",
-            f"Choose at most {max(there, 1)} phases, or traces that vary more.",
+            f"There are only {n_distinct} different codes, which is fewer than {k} phases.",
+            f"Choose at most {max(n_distinct, 1)} phases, or traces that vary more.",
         )
     with single_threaded(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Number of distinct clusters")

@@ -77,7 +77,7 @@ class Crbm:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where each part of a CRBM lies in the flat, padded array that kernels work on."""
+    """Positions of a CRBM's parts in the flat, padded array that kernels use."""
 
     #: n, the number of visible units.
     features: int
@@ -196,7 +196,7 @@ class EpochPass(Protocol):
         """Go over some windows, change the parameters, return Σ‖v⁺ − v⁻‖₂."""
 
     def ease(self) -> bool:
-        """Take smaller steps from now on; False if there is nothing left to try."""
+        """Lower the learning rate; return False if it cannot be lowered further."""
 
 
 class Online:
@@ -218,7 +218,7 @@ class Online:
 
 
 class _Batches:
-    """What both minibatch solvers share: a shuffled order, and a step that is halved when training stalls."""
+    """Base of the minibatch solvers: shuffled order, and a step that is halved when training stalls."""
 
     shuffled = True
     arrays: int
@@ -246,9 +246,11 @@ class Momentum(_Batches):
 
     def __call__(self, rows: FloatVector, starts: IntArray, epoch: int) -> float:  # noqa: ARG002
         """Go over the windows in batches."""
-        batch, kept = self._settings.batch_size, np.float32(MOMENTUM)
+        batch, momentum = self._settings.batch_size, np.float32(MOMENTUM)
         return float(
-            loops.momentum(rows, starts, self._shape, self._parameters, self._state, batch, self.rate, kept)
+            loops.momentum(
+                rows, starts, self._shape, self._parameters, self._state, batch, self.rate, momentum
+            )
         )
 
 

@@ -39,7 +39,7 @@ class FeatureStatistics:
 
 @dataclass(frozen=True, slots=True)
 class GpuIdle:
-    """How much of a phase its GPUs idle."""
+    """The share of a phase during which its GPUs idle."""
 
     #: The share of its time in which all of a container's GPUs idle.
     share: float
@@ -128,7 +128,7 @@ def five_numbers(values: Iterable[float]) -> tuple[float, float, float, float, f
 
 
 def scale_for(statistics: Sequence[PhaseStatistics], role: Role, unit: Unit) -> Scale:
-    """Return the scale in which a quantity is shown for all phases: that of the highest 95th percentile."""
+    """Return the scale of a quantity for all phases, chosen for the highest 95th percentile."""
     highest = [
         each.quantiles[4]
         for phase in statistics
@@ -186,8 +186,8 @@ def describe_phases(table: Sequence[PhaseStatistics]) -> list[str]:
 
 def _max_mean(table: Sequence[PhaseStatistics], role: Role) -> float:
     """The highest mean of a role in any phase."""
-    found = (each.by_role(role) for each in table if each.phase >= 0)
-    return max((one.mean for one in found if one is not None), default=0.0)
+    statistics = (each.by_role(role) for each in table if each.phase >= 0)
+    return max((one.mean for one in statistics if one is not None), default=0.0)
 
 
 def _describe_phase(each: PhaseStatistics, top_cpu: float, tops: Mapping[Role, float]) -> str:
@@ -200,8 +200,8 @@ def _describe_phase(each: PhaseStatistics, top_cpu: float, tops: Mapping[Role, f
         [_describe_memory(each.memory, each.memory_growth * each.median_stay / 60)] if each.memory else []
     )
     parts += _describe_gpu(each)
-    said = (Role.NETWORK_IN, Role.BLOCK_IN) if each.gpu_idle and each.gpu_idle.loading else ()
-    moving = ((role, words) for role, words in TRAFFIC_ROLES if role not in said)
+    described_roles = (Role.NETWORK_IN, Role.BLOCK_IN) if each.gpu_idle and each.gpu_idle.loading else ()
+    moving = ((role, words) for role, words in TRAFFIC_ROLES if role not in described_roles)
     parts += [words for role, words in moving if _is_high(each.by_role(role), tops[role])]
     if not parts:
         parts = [f"{f.name} about {scale_of(f.unit, f.mean).about(f.mean)}" for f in each.features[:2]]
@@ -221,7 +221,7 @@ def _describe_cpu(cpu: FeatureStatistics, top: float) -> str:
 
 
 def _describe_memory(memory: FeatureStatistics, growth: float) -> str:
-    """How memory behaves; `growth` is its change within a typical run."""
+    """Describe memory use; `growth` is its change within a typical run."""
     typical = max(abs(memory.mean), 1e-12)
     if abs(growth) > MIN_MEMORY_GROWTH * typical:
         return "memory growing" if growth > 0 else "memory falling"
@@ -233,7 +233,7 @@ def _describe_memory(memory: FeatureStatistics, growth: float) -> str:
 
 
 def _describe_gpu(each: PhaseStatistics) -> list[str]:
-    """How busy the GPUs are, and how much of the time they wait."""
+    """Describe GPU use, and the share of time that GPUs wait."""
     used = [one for one in each.features if one.role is Role.GPU]
     idle = each.gpu_idle
     if not used or idle is None:
@@ -242,8 +242,8 @@ def _describe_gpu(each: PhaseStatistics) -> list[str]:
     level = next((text for bound, text in GPU_LEVELS if mean < bound), "busy GPU")
     if level == "GPU idle" or idle.share < MIN_GPU_IDLE:
         return [level]
-    why = ": data loading" if idle.loading else ""
-    return [f"GPU idle {format_share(idle.share, 0)} of the time{why}"]
+    cause = ": data loading" if idle.loading else ""
+    return [f"GPU idle {format_share(idle.share, 0)} of the time{cause}"]
 
 
 def _is_high(moved: FeatureStatistics | None, top: float) -> bool:
@@ -255,14 +255,14 @@ def _distinguishing_facts(alike: Sequence[PhaseStatistics]) -> list[str]:
     def typical(one: FeatureStatistics) -> float:
         return one.quantiles[2]
 
-    most = max((typical(p.memory) for p in alike if p.memory), default=0.0)
+    highest = max((typical(p.memory) for p in alike if p.memory), default=0.0)
 
     def gpu(p: PhaseStatistics) -> str:
         used = [scale_of(one.unit).about(typical(one)) for one in p.features if one.role is Role.GPU]
         return f"GPU{'s' if len(used) > 1 else ''} about {' and '.join(used)}" if used else ""
 
     facts: tuple[Callable[[PhaseStatistics], str], ...] = (
-        lambda p: f"about {scale_of(p.memory.unit, most).about(typical(p.memory))}" if p.memory else "",
+        lambda p: f"about {scale_of(p.memory.unit, highest).about(typical(p.memory))}" if p.memory else "",
         lambda p: f"about {scale_of(p.cpu.unit).about(typical(p.cpu))}" if p.cpu else "",
         gpu,
         lambda p: f"varying by {scale_of(p.cpu.unit).about(p.cpu.sd)}" if p.cpu else "",
@@ -270,9 +270,9 @@ def _distinguishing_facts(alike: Sequence[PhaseStatistics]) -> list[str]:
         lambda p: f"{p.samples:,} samples",
     )
     for fact in facts:
-        told = [fact(phase) for phase in alike]
-        if len(set(told)) == len(told):
-            return told
+        texts = [fact(phase) for phase in alike]
+        if len(set(texts)) == len(texts):
+            return texts
     return [f"number {place}" for place in range(1, len(alike) + 1)]
 
 
@@ -329,21 +329,21 @@ def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) ->
         and only if there is any.
     """
     runs, order = phase_runs(traces, labels), np.argsort(labels, kind="stable")
-    whole = float(runs.seconds.sum())
+    total_seconds = float(runs.seconds.sum())
     sorted_labels, growth = labels[order], _memory_growth(traces, labels)
-    wanted = [*phases, *([WARM_UP] if (labels == WARM_UP).any() else [])]
+    listed = [*phases, *([WARM_UP] if (labels == WARM_UP).any() else [])]
     table = []
-    for phase in wanted:
+    for phase in listed:
         low, high = np.searchsorted(sorted_labels, [phase, phase + 1])
         picked = order[low:high]
-        mine = runs.seconds[runs.phase == phase]
+        phase_seconds = runs.seconds[runs.phase == phase]
         table.append(
             PhaseStatistics(
                 phase=phase,
                 samples=len(picked),
-                share=float(mine.sum()) / whole if whole > 0 else 0.0,
-                runs=len(mine),
-                median_stay=float(np.median(mine)) if len(mine) else 0.0,
+                share=float(phase_seconds.sum()) / total_seconds if total_seconds > 0 else 0.0,
+                runs=len(phase_seconds),
+                median_stay=float(np.median(phase_seconds)) if len(phase_seconds) else 0.0,
                 memory_growth=growth.get(phase, 0.0),
                 features=tuple(
                     _feature_statistics(f.name, f.role, f.unit, values[picked])
@@ -374,7 +374,7 @@ def _interpolate(ordered: FloatArray, place: FloatArray) -> FloatArray:
 
 
 def measure_gpu_idle(traces: TraceSet, picked: IntArray) -> GpuIdle | None:
-    """How much of some samples all their GPUs idle, and whether data is being loaded meanwhile.
+    """The share of samples in which all GPUs idle, and whether data is being loaded meanwhile.
 
     A GPU idles below 5% of its use. Data is being loaded where, while the GPUs idle, the processors are used
     more, or more is read from disk or network, than while the GPUs work: by a quarter, and by three standard
@@ -397,31 +397,32 @@ def measure_gpu_idle(traces: TraceSet, picked: IntArray) -> GpuIdle | None:
         for feature, values in zip(traces.features, traces.columns, strict=True)
         if feature.role is Role.GPU
     ]
-    known = np.isfinite(used).any(axis=0) if used else np.zeros(0, dtype=bool)
-    if not known.any():
+    finite = np.isfinite(used).any(axis=0) if used else np.zeros(0, dtype=bool)
+    if not finite.any():
         return None
-    idle = np.nanmax(np.array(used)[:, known], axis=0) < IDLE_GPU
-    seconds = _sample_seconds(traces)[picked][known]
+    idle = np.nanmax(np.array(used)[:, finite], axis=0) < IDLE_GPU
+    seconds = _sample_seconds(traces)[picked][finite]
     share = float(seconds[idle].sum() / seconds.sum())
     if idle.all() or not idle.any():
         return GpuIdle(share, loading=False)
     feeding = [main_feature(traces.features, role) for role in LOADING_ROLES]
-    columns = [traces.column(each.name)[picked][known] for each in feeding if each is not None]
+    columns = [traces.column(each.name)[picked][finite] for each in feeding if each is not None]
     return GpuIdle(share, loading=any(_is_higher_while(values, idle) for values in columns))
 
 
 def _is_higher_while(values: FloatArray, idle: npt.NDArray[np.bool_]) -> bool:
     """Whether values are clearly larger where `idle` is true than where it is not."""
-    there = np.isfinite(values)
-    values, idle = values[there], idle[there]
+    is_finite = np.isfinite(values)
+    values, idle = values[is_finite], idle[is_finite]
     while_idle, else_ = values[idle], values[~idle]
     if not len(while_idle) or not len(else_):
         return False
     stretches = 1 + int(np.count_nonzero(np.diff(idle)))
     error = np.sqrt((while_idle.var() + else_.var()) / max(stretches / 2, 1.0))
-    more = while_idle.mean() - else_.mean()
+    excess = while_idle.mean() - else_.mean()
     return bool(
-        more > MIN_LOADING_ERRORS * error and while_idle.mean() > MIN_LOADING_RATIO * max(else_.mean(), 1e-12)
+        excess > MIN_LOADING_ERRORS * error
+        and while_idle.mean() > MIN_LOADING_RATIO * max(else_.mean(), 1e-12)
     )
 
 
@@ -441,9 +442,9 @@ def _memory_growth(traces: TraceSet, labels: Labels) -> dict[int, float]:
     inner[1:] &= within[:-1]
     inner[:-1] &= within[1:]
     inner[[0, -1]] = False
-    phase, known = labels[1:].astype(np.int64) - WARM_UP, np.isfinite(rise)
+    phase, finite = labels[1:].astype(np.int64) - WARM_UP, np.isfinite(rise)
     growth: dict[int, float] = {}
-    for steps in (within & known, inner & known):
+    for steps in (within & finite, inner & finite):
         rose, seconds = (np.bincount(phase[steps], each[steps]) for each in (rise, took))
         growth |= {int(code) + WARM_UP: 60.0 * rose[code] / seconds[code] for code in np.flatnonzero(seconds)}
     return growth

@@ -46,7 +46,7 @@ _ROUNDING = 1e-4
 
 
 class Strangeness(NamedTuple):
-    """How strange windows are, each of shape (n_windows,)."""
+    """Distance and error of windows, each of shape (n_windows,)."""
 
     #: Of the code to the nearest centre, Euclidean.
     distance: npt.NDArray[np.float64]
@@ -55,23 +55,25 @@ class Strangeness(NamedTuple):
 
 
 def measure_strangeness(model: PhaseModel, windows: Windows) -> Strangeness:
-    """How strange windows are that were made for this model."""
+    """Measure how far windows are from a model's phases, and how badly it reconstructs them."""
     n = len(windows.starts)
-    found = Strangeness(np.empty(n), np.empty(n))
+    strangeness = Strangeness(np.empty(n), np.empty(n))
     centres = np.concatenate([model.centres, *(each.centres for each in model.expansions)])
     for begin in range(0, n, _BLOCK_SIZE):
         chosen = np.arange(begin, min(begin + _BLOCK_SIZE, n))
         part = select_windows(windows, chosen)
         codes = model.encoder.codes(part)
-        found.distance[chosen] = _nearest_distance(codes, centres)
-        found.error[chosen] = model.encoder.errors(part, codes)
-    return found
+        strangeness.distance[chosen] = _nearest_distance(codes, centres)
+        strangeness.error[chosen] = model.encoder.errors(part, codes)
+    return strangeness
 
 
 def measure_limits(model: PhaseModel, windows: Windows) -> tuple[float, float]:
     """The 99th percentiles of distance and error on the training's windows, which a model keeps."""
-    found = measure_strangeness(model, windows)
-    distance, error = (float(np.quantile(values, STRANGE_QUANTILE, method="higher")) for values in found)
+    strangeness = measure_strangeness(model, windows)
+    distance, error = (
+        float(np.quantile(values, STRANGE_QUANTILE, method="higher")) for values in strangeness
+    )
     return distance, error
 
 
@@ -92,11 +94,11 @@ def with_limits(model: PhaseModel, traces: TraceSet) -> PhaseModel:
 
 
 def find_strange(model: PhaseModel, windows: Windows) -> npt.NDArray[np.bool_]:
-    """Which windows are strange, shape (n_windows,); none where the model does not know its limits."""
+    """Mark strange windows, shape (n_windows,); none where the model has no stored limits."""
     if not model.training.limits:
         return np.zeros(len(windows.starts), bool)
-    found, (distance, error) = measure_strangeness(model, windows), model.training.limits
-    return (found.distance > distance + _ROUNDING) | (found.error > error + _ROUNDING)
+    strangeness, (distance, error) = measure_strangeness(model, windows), model.training.limits
+    return (strangeness.distance > distance + _ROUNDING) | (strangeness.error > error + _ROUNDING)
 
 
 def find_strange_samples(model: PhaseModel, traces: TraceSet) -> npt.NDArray[np.bool_]:
@@ -184,8 +186,8 @@ class Familiarity:
     @property
     def out_of_range(self) -> tuple[OutOfRange, ...]:
         """The features out of the training's range, or far below it, the worst first."""
-        found = (each for each in self.outside if each.share > MAX_OUTSIDE_SHARE or each.reach < MIN_REACH)
-        return tuple(sorted(found, key=lambda each: -each.share))
+        features = (each for each in self.outside if each.share > MAX_OUTSIDE_SHARE or each.reach < MIN_REACH)
+        return tuple(sorted(features, key=lambda each: -each.share))
 
     @property
     def is_far(self) -> bool:
@@ -195,11 +197,11 @@ class Familiarity:
 
 def measure_ranges(columns: Sequence[FloatArray]) -> tuple[tuple[float, float], ...]:
     """The 1st and 99th percentile of each column, which a model keeps of its training."""
-    found = []
+    ranges = []
     for values in columns:
         low, high = np.quantile(values, RANGE_QUANTILES) if len(values) else (0.0, 0.0)
-        found.append((float(low), float(high)))
-    return tuple(found)
+        ranges.append((float(low), float(high)))
+    return tuple(ranges)
 
 
 def compare_with_training(model: PhaseModel, traces: TraceSet) -> Familiarity:
@@ -222,7 +224,7 @@ def compare_with_training(model: PhaseModel, traces: TraceSet) -> Familiarity:
     return Familiarity(traces.period, record.period, tuple(outside))
 
 
-def drift_warning(found: Familiarity, name: str) -> tuple[str, str] | None:
+def drift_warning(familiarity: Familiarity, name: str) -> tuple[str, str] | None:
     """Return a warning about drift, a headline and sentences with numbers; None for near traces.
 
     Parameters
@@ -237,9 +239,9 @@ def drift_warning(found: Familiarity, name: str) -> tuple[str, str] | None:
     tuple
         The headline and what follows it; None where the traces are near.
     """
-    if found.is_far:
-        return f"{name} was trained on other data.", _describe_differences(found)
-    if found.has_record:
+    if familiarity.is_far:
+        return f"{name} was trained on other data.", _describe_differences(familiarity)
+    if familiarity.has_record:
         return None
     return (
         f"How far these traces are from what {name} was trained on is not known.",
@@ -247,34 +249,34 @@ def drift_warning(found: Familiarity, name: str) -> tuple[str, str] | None:
     )
 
 
-def _describe_differences(found: Familiarity) -> str:
-    said = []
-    if found.has_other_period and found.period_ratio is not None:
-        ratio = found.period_ratio
+def _describe_differences(familiarity: Familiarity) -> str:
+    sentences = []
+    if familiarity.has_other_period and familiarity.period_ratio is not None:
+        ratio = familiarity.period_ratio
         times = f"{format_number(max(ratio, 1 / ratio), 1)} times as {'rarely' if ratio > 1 else 'often'}"
-        said.append(
-            f"These traces are sampled every {format_duration(found.period)}, its training was every "
-            f"{format_duration(found.trained_period)} ({times})."
+        sentences.append(
+            f"These traces are sampled every {format_duration(familiarity.period)}, its training was every "
+            f"{format_duration(familiarity.trained_period)} ({times})."
         )
-    for each in found.out_of_range[:_MAX_LISTED]:
+    for each in familiarity.out_of_range[:_MAX_LISTED]:
         if each.reach < MIN_REACH and each.share <= MAX_OUTSIDE_SHARE:
-            said.append(
+            sentences.append(
                 f"{each.name}: its 99th percentile is {format_share(each.reach)} of the training's. "
                 "Is it in the same unit?"
             )
             continue
         above, below = format_share(each.above), format_share(each.below)
-        said.append(
+        sentences.append(
             f"{each.name}: {above} of samples are above the 99th percentile of the training, {below} below "
             "the 1st (1% each is usual)."
         )
-    if len(found.out_of_range) > _MAX_LISTED:
-        said.append(f"So are {len(found.out_of_range) - _MAX_LISTED} more features.")
-    if not found.has_record:
-        said.append(
+    if len(familiarity.out_of_range) > _MAX_LISTED:
+        sentences.append(f"So are {len(familiarity.out_of_range) - _MAX_LISTED} more features.")
+    if not familiarity.has_record:
+        sentences.append(
             "How far their values are from its training is not known: it was stored without their range."
         )
-    return " ".join([*said, "What it calls phases here may mean little."])
+    return " ".join([*sentences, "What it calls phases here may mean little."])
 
 
 _MAX_PERIODS_RATIO = 1.25
@@ -322,10 +324,10 @@ def continue_training(
     if not len(windows.starts):
         raise InputError("No execution of these traces is long enough.", "Choose longer ones.")
     unknown = model.encoder.codes(windows)[_find_unfamiliar(model, traces, windows)]
-    there = count_distinct(unknown, more) if more and len(unknown) else 0
-    new = [fit_centres(unknown, there, model.settings.seed)] if there else []
-    centres = np.concatenate([model.centres, *new])
-    made = replace(
+    n_new = count_distinct(unknown, more) if more and len(unknown) else 0
+    new_centres = [fit_centres(unknown, n_new, model.settings.seed)] if n_new else []
+    centres = np.concatenate([model.centres, *new_centres])
+    extended = replace(
         model, centres=centres, settings=replace(model.settings, phases=len(centres)), origin="phasedock"
     )
     progress(0.5, "Describing phases")
@@ -339,15 +341,15 @@ def continue_training(
         measure_ranges(
             [traces.column(name) for name in match_features(model.features, traces, model.scaler)]
         ),
-        measure_limits(made, windows),
+        measure_limits(extended, windows),
     )
-    statistics = phase_statistics(traces, predict(made, traces), made.phases)
+    statistics = phase_statistics(traces, predict(extended, traces), extended.phases)
     progress(1.0, "Done")
-    return replace(made, training=record, statistics=statistics)
+    return replace(extended, training=record, statistics=statistics)
 
 
 def _find_unfamiliar(model: PhaseModel, traces: TraceSet, windows: Windows) -> npt.NDArray[np.bool_]:
-    """The strange windows of executions of which more than a fifth is strange."""
+    """Find the strange windows of executions with more than a fifth of strange windows."""
     strange = find_strange(model, windows)
     owner = np.searchsorted(traces.offsets, windows.samples, side="right") - 1
     n = traces.n_executions
@@ -367,11 +369,13 @@ def concatenate(model: PhaseModel, parts: Sequence[TraceSet]) -> TraceSet:
     """
     periods = [part.period for part in parts]
     if max(periods) > _MAX_PERIODS_RATIO * min(periods):
-        said = ", ".join(f"{period:g} s" for period in periods)
-        raise InputError(f"These traces are sampled at different periods: {said}.", "Resample one of them.")
+        listing = ", ".join(f"{period:g} s" for period in periods)
+        raise InputError(
+            f"These traces are sampled at different periods: {listing}.", "Resample one of them."
+        )
     names = [match_features(model.features, part, model.scaler) for part in parts]
     columns = [
-        np.concatenate([part.column(own[at]) for part, own in zip(parts, names, strict=True)])
+        np.concatenate([part.column(part_names[at]) for part, part_names in zip(parts, names, strict=True)])
         for at in range(len(model.features))
     ]
     before = np.concatenate([[0], np.cumsum([part.n_samples for part in parts])]).astype(np.int64)
@@ -392,11 +396,11 @@ def concatenate(model: PhaseModel, parts: Sequence[TraceSet]) -> TraceSet:
 
 def _unique_names(names: Sequence[str]) -> tuple[str, ...]:
     """Make names unique: later ones get a number."""
-    taken: set[str] = set()
-    found = []
+    used: set[str] = set()
+    unique = []
     for name in names:
         numbered = (f"{name} ({number})" for number in count(2))
-        chosen = next(each for each in chain([name], numbered) if each not in taken)
-        taken.add(chosen)
-        found.append(chosen)
-    return tuple(found)
+        chosen = next(each for each in chain([name], numbered) if each not in used)
+        used.add(chosen)
+        unique.append(chosen)
+    return tuple(unique)

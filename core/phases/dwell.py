@@ -95,7 +95,7 @@ def merge_short_runs(  # noqa: C901, PLR0912  # a compiled loop: its parts share
         phase[at] = phase[root]
 
 
-MOST_TIME, FEWEST = 0.15, 0.2
+MAX_TIME_SHARE, FEWEST = 0.15, 0.2
 WORTH_COMPILING = 20_000
 
 
@@ -145,8 +145,8 @@ def suggested_minimum_dwell(runs: Runs, period: float) -> float:
     period
         The sampling period in seconds.
     """
-    known = runs.phase != WARM_UP
-    seconds, phases = runs.seconds[known], runs.phase[known]
+    labelled = runs.phase != WARM_UP
+    seconds, phases = runs.seconds[labelled], runs.phase[labelled]
     if not len(seconds):
         return 0.0
     longest = min(_longest_quantile(np.sort(seconds[phases == phase])) for phase in np.unique(phases))
@@ -155,12 +155,12 @@ def suggested_minimum_dwell(runs: Runs, period: float) -> float:
     if flickers.mean() < FEWEST:
         return 0.0
     above = float(seconds[flickers].max()) + period
-    least = float(np.round(above / period) * period) if period > 0 else above
-    return min(least, float(seconds[~flickers].min()))
+    minimum = float(np.round(above / period) * period) if period > 0 else above
+    return min(minimum, float(seconds[~flickers].min()))
 
 
 def _longest_quantile(ordered: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-    """The longest time such that shorter segments have at most `MOST_TIME` of all, from ascending lengths."""
+    """The longest of ascending lengths below which at most `MAX_TIME_SHARE` of all time lies."""
     total = np.cumsum(ordered)
-    at = int(np.searchsorted(total, MOST_TIME * total[-1], side="right"))
+    at = int(np.searchsorted(total, MAX_TIME_SHARE * total[-1], side="right"))
     return float(ordered[min(at, len(ordered) - 1)])

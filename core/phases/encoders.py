@@ -51,7 +51,7 @@ class Encoder(Protocol):
 
     @property
     def affine(self) -> tuple[FloatVector, FloatVector, bool] | None:
-        """What turns a window into a code, or None if the window itself is the code.
+        """The affine map from a window to a code; None if the code is the window itself.
 
         A matrix, flat (window, wide), and a bias, (wide,), as loops take them; and whether σ is applied.
         """
@@ -74,8 +74,8 @@ def _values(windows: Windows, size: int) -> Codes:
     return np.asarray(windows.rows[windows.starts[:, None] + np.arange(size)], np.float32)
 
 
-def _distance(rows: Codes, made: Codes) -> npt.NDArray[np.float64]:
-    return np.asarray(np.linalg.norm(rows.astype(np.float64) - made, axis=1))
+def _distance(rows: Codes, reconstruction: Codes) -> npt.NDArray[np.float64]:
+    return np.asarray(np.linalg.norm(rows.astype(np.float64) - reconstruction, axis=1))
 
 
 def packed_centres(centres: Codes) -> FloatVector:
@@ -151,11 +151,11 @@ class CrbmEncoder(_Affine):
         return self.crbm.encoder()
 
     def errors(self, windows: Windows, codes: Codes) -> npt.NDArray[np.float64]:
-        """By v⁻ = Wᵀh + A c + b_v, as in training."""
+        """Reconstruction errors with v⁻ = Wᵀh + A c + b_v, as in training."""
         crbm, past = self.crbm, self.crbm.layout.past
         values = _values(windows, crbm.layout.window)
-        made = codes @ crbm.W + values[:, :past] @ crbm.A.T + crbm.visible_bias
-        return _distance(values[:, past:], made)
+        reconstruction = codes @ crbm.W + values[:, :past] @ crbm.A.T + crbm.visible_bias
+        return _distance(values[:, past:], reconstruction)
 
     def arrays(self) -> Arrays:
         """W, A, B and both biases."""
@@ -183,9 +183,9 @@ class CrbmEncoder(_Affine):
         ]
         W, A, B, visible, hidden = parts
         past = A.shape[1] if A.ndim == 2 else -1
-        wanted = [(len(hidden), features), (features, past), (len(hidden), past), (features,), (len(hidden),)]
+        sizes = [(len(hidden), features), (features, past), (len(hidden), past), (features,), (len(hidden),)]
         fits = (
-            [part.shape for part in parts] == wanted and past > 0 and past % features == 0 and len(hidden) > 0
+            [part.shape for part in parts] == sizes and past > 0 and past % features == 0 and len(hidden) > 0
         )
         if not fits:
             shapes = ", ".join(f"{part.shape}" for part in parts)
@@ -233,10 +233,10 @@ class PcaEncoder(_Affine):
         return matrix.ravel(), bias
 
     def errors(self, windows: Windows, codes: Codes) -> npt.NDArray[np.float64]:
-        """By the mean window and the components."""
+        """Reconstruction errors with the mean window and the components."""
         values, last = _values(windows, len(self.mean)), -self.n_features
-        made = codes @ self.components[:, last:] + self.mean[last:]
-        return _distance(values[:, last:], made)
+        reconstruction = codes @ self.components[:, last:] + self.mean[last:]
+        return _distance(values[:, last:], reconstruction)
 
     def arrays(self) -> Arrays:
         """Components and mean."""
@@ -291,7 +291,7 @@ class WindowEncoder:
         return _values(windows, self.size)
 
     def errors(self, windows: Windows, codes: Codes) -> npt.NDArray[np.float64]:  # noqa: ARG002 - the port's
-        """None: the code is the window."""
+        """Zero errors, because the code is the window."""
         return np.zeros(len(windows.starts))
 
     def nearest(self, windows: Windows, centres: Codes) -> Labels:
@@ -344,12 +344,12 @@ def fit_pca(
 
     Each component's largest entry is positive, so that the signs are the same everywhere.
     """
-    whole = WindowEncoder(features, settings.history)
-    total, squares = np.zeros(whole.size), np.zeros((whole.size, whole.size))
+    window_encoder = WindowEncoder(features, settings.history)
+    total, squares = np.zeros(window_encoder.size), np.zeros((window_encoder.size, window_encoder.size))
     count, chunk = len(windows.starts), 65_536
     for begin in range(0, count, chunk):
         part = type(windows)(windows.rows, windows.samples, windows.starts[begin : begin + chunk], 0)
-        values = whole.codes(part).astype(np.float64)
+        values = window_encoder.codes(part).astype(np.float64)
         total += values.sum(axis=0)
         squares += values.T @ values
         progress(min(1.0, (begin + chunk) / count), "Principal components")
@@ -363,7 +363,7 @@ def fit_pca(
 
 @dataclass(frozen=True, slots=True)
 class EncoderKind:
-    """How an encoder is fitted and how it is read back from arrays."""
+    """How to fit an encoder, and how to read it from arrays."""
 
     fit: Callable[[Windows, int, PhaseSettings, Progress], tuple[Encoder, tuple[float, ...]]]
     load: Callable[[Mapping[str, npt.NDArray[Any]], int], Encoder]

@@ -135,9 +135,9 @@ def cluster_model(
     """
     codes, samples = encoder.codes(windows), windows.samples
     if settings.warmup == "zeros":
-        every = np.zeros((windows.n_samples, encoder.size), np.float32)
-        every[samples] = codes
-        codes, samples = every, np.arange(windows.n_samples)
+        codes_of_samples = np.zeros((windows.n_samples, encoder.size), np.float32)
+        codes_of_samples[samples] = codes
+        codes, samples = codes_of_samples, np.arange(windows.n_samples)
     centres = fit_centres(codes, settings.phases, settings.seed, progress)
     order = reading_order(traces, samples, nearest_of(codes, centres), settings.phases)
     return PhaseModel(features, scaler, encoder, centres[order], settings)

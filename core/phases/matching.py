@@ -33,7 +33,7 @@ def main_feature(features: Sequence[Feature], role: Role) -> Feature | None:
 
 
 def default_features(traces: TraceSet) -> tuple[Feature, ...]:
-    """The features a model is fitted on unless told otherwise: usage that varies; no limit, loss or phase.
+    """The default features of a model: usage that varies; no limit, loss or phase.
 
     What is missing in some samples is none of them, as import leaves what goes in and out, and what is no
     usage at all.
@@ -67,21 +67,21 @@ def named_features(traces: TraceSet, names: Sequence[str]) -> tuple[Feature, ...
     InputError
         If no name is given, one is given twice, or the set lacks one.
     """
-    there = {feature.name: feature for feature in traces.features}
-    missing = [name for name in names if name not in there]
+    by_name = {feature.name: feature for feature in traces.features}
+    missing = [name for name in names if name not in by_name]
     if missing:
         raise InputError(
-            f"The traces have no feature called {_quote_names(missing)}.", f"They have: {', '.join(there)}."
+            f"The traces have no feature called {_quote_names(missing)}.", f"They have: {', '.join(by_name)}."
         )
     if not names or len(set(names)) < len(names):
         raise InputError(
-            "Each feature must be chosen once, and at least one.", f"There are: {', '.join(there)}."
+            "Each feature must be chosen once, and at least one.", f"There are: {', '.join(by_name)}."
         )
-    return tuple(there[name] for name in names)
+    return tuple(by_name[name] for name in names)
 
 
 def match_features(
-    wanted: Sequence[Feature], traces: TraceSet, scaler: Scaler | None = None
+    features: Sequence[Feature], traces: TraceSet, scaler: Scaler | None = None
 ) -> tuple[str, ...]:
     """The names of the set's columns that a model reads, in the model's order.
 
@@ -99,18 +99,20 @@ def match_features(
     MismatchError
         If a feature is missing or has another unit; the hint lists what is there.
     """
-    there = {feature.name: feature for feature in traces.features}
-    names = {feature.name for feature in wanted}
-    found = [there.get(feature.name) or _by_role(feature, wanted, traces, names) for feature in wanted]
+    by_name = {feature.name: feature for feature in traces.features}
+    names = {feature.name for feature in features}
+    matches = [
+        by_name.get(feature.name) or _by_role(feature, features, traces, names) for feature in features
+    ]
     listing = ", ".join(f"{feature.name} ({feature.unit})" for feature in traces.features)
-    missing = [feature.name for feature, column in zip(wanted, found, strict=True) if column is None]
+    missing = [feature.name for feature, column in zip(features, matches, strict=True) if column is None]
     if missing:
         raise MismatchError(
             f"The model needs {_quote_names(missing)}, which these traces do not have.",
             f"They have: {listing}. Choose another model, or name the columns so in the mapping.",
         )
-    columns = [column for column in found if column is not None]
-    for at, (feature, column) in enumerate(zip(wanted, columns, strict=True)):
+    columns = [column for column in matches if column is not None]
+    for at, (feature, column) in enumerate(zip(features, columns, strict=True)):
         if feature.unit is not column.unit and not _are_both_shares(feature, column, traces, scaler, at):
             raise MismatchError(
                 _other_unit(feature, column),
@@ -127,8 +129,8 @@ def _are_both_shares(
         return False
     if column.unit is Unit.PLAIN:
         values = traces.column(column.name)
-        known = values[np.isfinite(values)]
-        return not len(known) or bool(known.min() >= 0 and known.max() <= 1)
+        finite = values[np.isfinite(values)]
+        return not len(finite) or bool(finite.min() >= 0 and finite.max() <= 1)
     return scaler is None or _learned_as_shares(float(scaler.mean[at]), float(scaler.scale[at]))
 
 
@@ -151,10 +153,10 @@ def _other_unit(feature: Feature, column: Feature) -> str:
 
 
 def _by_role(
-    feature: Feature, wanted: Sequence[Feature], traces: TraceSet, taken: set[str]
+    feature: Feature, features: Sequence[Feature], traces: TraceSet, used_names: set[str]
 ) -> Feature | None:
-    alike = [each for each in wanted if each.role is feature.role]
-    column = main_feature([each for each in traces.features if each.name not in taken], feature.role)
+    alike = [each for each in features if each.role is feature.role]
+    column = main_feature([each for each in traces.features if each.name not in used_names], feature.role)
     if feature.role not in BY_ROLE or len(alike) > 1 or column is None or column.unit is not feature.unit:
         return None
     return column

@@ -107,28 +107,30 @@ class OnlineDetector:
                 "Give each container once, with one row of the model's features.",
             )
         places = self._places_of(containers)
-        whole = np.asarray(np.isfinite(values).all(axis=1))
+        is_complete = np.asarray(np.isfinite(values).all(axis=1))
         before = self._windows[places]
-        scaled = (np.where(whole[:, None], values, 0.0) - self._model.scaler.mean) * self._model.scaler.factor
+        scaled = (
+            np.where(is_complete[:, None], values, 0.0) - self._model.scaler.mean
+        ) * self._model.scaler.factor
         after = np.concatenate([before[:, self._n :], scaled.astype(np.float32)], axis=1)
-        seen = np.where(whole, self._seen[places], -1)
-        self._windows[places], self._seen[places] = after, seen + 1
+        counts = np.where(is_complete, self._seen[places], -1)
+        self._windows[places], self._seen[places] = after, counts + 1
         # with AI4DL's warm-up the window of a sample ends one sample before it
         late = self._model.warmup == "zeros"
-        full = np.flatnonzero(seen + (0 if late else 1) > self._model.history)
+        full = np.flatnonzero(counts + (0 if late else 1) > self._model.history)
         rows = np.ascontiguousarray(before if late else after, np.float32).ravel()
         return Windows(rows, full, full * self._width, len(containers))
 
     def _places_of(self, containers: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        new = [name for name in containers if name not in self._places]
-        missing = len(new) - len(self._free)
+        new_names = [name for name in containers if name not in self._places]
+        missing = len(new_names) - len(self._free)
         if missing > 0:
             begin = len(self._seen)
             size = begin + max(missing, begin)
             self._windows = np.concatenate([self._windows, np.zeros((size - begin, self._width), np.float32)])
             self._seen = np.concatenate([self._seen, np.zeros(size - begin, np.int64)])
             self._free += range(size - 1, begin - 1, -1)
-        for name in new:
+        for name in new_names:
             self._places[name] = self._free.pop()
         return np.array([self._places[name] for name in containers], np.int64)
 

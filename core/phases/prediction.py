@@ -120,7 +120,7 @@ def predict(model: PhaseModel, traces: TraceSet) -> Labels:
 
 
 def _centres(model: PhaseModel) -> tuple[FloatVector, IntVector, FloatVector]:
-    """All centres of a model, as `label_columns` takes them."""
+    """All centres of a model in the form that `label_columns` takes."""
     parts = [model.centres, *(each.centres for each in model.expansions)]
     bounds = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
     divided = [0, *(each.phase for each in model.expansions)]
@@ -140,8 +140,8 @@ def _mask_without_window(model: PhaseModel) -> int:
 def labels_of(model: PhaseModel, windows: Windows) -> Labels:
     """The phase of every sample of windows that were made for this model."""
     labels = np.full(windows.n_samples, _mask_without_window(model), np.int16)
-    found = model.encoder.nearest(windows, model.centres)
-    labels[windows.samples] = _divide_windows(model, found, windows)
+    labels_of_windows = model.encoder.nearest(windows, model.centres)
+    labels[windows.samples] = _divide_windows(model, labels_of_windows, windows)
     return labels
 
 
@@ -154,7 +154,7 @@ def _divide_codes(model: PhaseModel, labels: Labels, codes: Codes) -> Labels:
 
 
 def _divide_windows(model: PhaseModel, labels: Labels, windows: Windows) -> Labels:
-    """As `_divide`, encoding again only the windows whose phase was divided."""
+    """Apply `_divide`, encoding again only the windows of divided phases."""
     divided = np.flatnonzero(np.isin(labels, [expansion.phase for expansion in model.expansions]))
     if len(divided):
         codes = model.encoder.codes(select_windows(windows, divided))
@@ -205,8 +205,8 @@ def expand(model: PhaseModel, traces: TraceSet, phase: int, into: int, seed: int
             f"No sample of these traces is in phase φ{phase + 1}.", "Choose another phase or other traces."
         )
     centres = fit_centres(codes[inside], into, seed)
-    found = nearest_of(codes[inside], centres)
-    order = reading_order(traces, inside, found, into)
+    new_labels = nearest_of(codes[inside], centres)
+    order = reading_order(traces, inside, new_labels, into)
     ids = tuple(range(model.next_id, model.next_id + into))
     expanded = replace(model, expansions=(*model.expansions, Expansion(phase, ids, centres[order])))
     statistics = phase_statistics(traces, predict(expanded, traces), expanded.phases)

@@ -22,7 +22,7 @@ WARMUPS = {"label": "A phase of their own, kept apart", "zeros": "All-zero codes
 
 @dataclass(frozen=True)
 class PhaseSettings:
-    """How a phase model is fitted. Every field has bounds, a unit and a sentence (`core.settings_fields`)."""
+    """Settings of a phase model; each field has bounds, a unit and a help sentence."""
 
     phases: int = setting(
         5, label="Phases", low=1, high=64, help="How many phases to look for; the paper found 5."
@@ -108,7 +108,7 @@ class PhaseSettings:
 
 @dataclass(frozen=True)
 class ApplicationSettings:
-    """How a fitted model is applied to traces; it changes nothing of the model."""
+    """Settings for applying a fitted model to traces; they do not change the model."""
 
     minimum_dwell: float = setting(
         0.0,

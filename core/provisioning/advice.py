@@ -1,7 +1,7 @@
-"""A policy on one container, as its samples come: what it is given before each of them is seen.
+"""The port of a policy that steers a single container, sample by sample.
 
-That is the form in which a policy steers running containers; recorded containers get its fold over their
-samples (`fold`). Policies that decide once a cycle are folded by cycles
+Running containers are steered through this port; recorded containers get its fold over their samples
+(`fold`). Policies that decide once a cycle are folded by cycles
 (`core.provisioning.cycles.fold_cycles`). A few that may act at any sample have a compiled kernel beside it.
 """
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from core.provisioning.fleet import Demand, Fleet, Floats
 
 
-_KNOWN: dict[str, Any] = {}
-_Kept = TypeVar("_Kept", bound="type[Any] | Callable[..., Any]")
+_SERIALIZABLE: dict[str, Any] = {}
+_Registered = TypeVar("_Registered", bound="type[Any] | Callable[..., Any]")
 
 
-def serializable(what: _Kept) -> _Kept:
+def serializable(what: _Registered) -> _Registered:
     """Register a frozen dataclass, or a function without state, under its own name.
 
     Raises
@@ -33,15 +33,15 @@ def serializable(what: _Kept) -> _Kept:
     ValueError
         If there is another one of that name.
     """
-    if _KNOWN.setdefault(what.__name__, what) is not what:
+    if _SERIALIZABLE.setdefault(what.__name__, what) is not what:
         raise ValueError(f"There are two of the name {what.__name__}.")
     return what
 
 
-# Fitted policies as plain values and arrays, to be kept in files and loaded without running what they hold.
+# Fitted policies as plain values and arrays, stored in files and loaded without running code from them.
 #
-# A class or function is kept by the name that `serializable` registered it under; nothing else is ever made
-# from a file.
+# A class or function is stored by the name that `serializable` registered it under; loading a file creates
+# nothing else.
 
 
 def to_plain(value: Any) -> tuple[Any, dict[str, np.ndarray]]:
@@ -69,13 +69,13 @@ def _plain(value: Any, arrays: dict[str, np.ndarray]) -> Any:
             arrays[plain["array"]] = value
         case tuple():
             plain = [_plain(each, arrays) for each in value]
-        case _ if _KNOWN.get(type(value).__name__) is type(value):
-            own = {each.name: _plain(getattr(value, each.name), arrays) for each in fields(value)}
-            plain = {"kind": type(value).__name__, "fields": own}
-        case _ if _KNOWN.get(name := getattr(value, "__name__", "")) is value:
+        case _ if _SERIALIZABLE.get(type(value).__name__) is type(value):
+            field_values = {each.name: _plain(getattr(value, each.name), arrays) for each in fields(value)}
+            plain = {"kind": type(value).__name__, "fields": field_values}
+        case _ if _SERIALIZABLE.get(name := getattr(value, "__name__", "")) is value:
             plain = {"function": name}
         case _:
-            raise TypeError(f"A {type(value).__name__} cannot be kept.")
+            raise TypeError(f"A {type(value).__name__} cannot be stored.")
     return plain
 
 
@@ -103,10 +103,10 @@ def _value(plain: Any, arrays: Mapping[str, np.ndarray]) -> Any:
             return float.fromhex(text)
         case {"array": name}:
             return arrays[name]
-        case {"function": name} if not isinstance(_KNOWN[name], type):
-            return _KNOWN[name]
-        case {"kind": name, "fields": own} if isinstance(_KNOWN[name], type):
-            return _KNOWN[name](**{key: _value(each, arrays) for key, each in own.items()})
+        case {"function": name} if not isinstance(_SERIALIZABLE[name], type):
+            return _SERIALIZABLE[name]
+        case {"kind": name, "fields": field_values} if isinstance(_SERIALIZABLE[name], type):
+            return _SERIALIZABLE[name](**{key: _value(each, arrays) for key, each in field_values.items()})
     raise ValueError("This describes nothing.")
 
 
@@ -129,24 +129,24 @@ class Sample(NamedTuple):
 
 
 class Adviser(Protocol):
-    """A fitted policy for one container at a time; what it remembers of one is a value, never changed."""
+    """A fitted policy that steers one container at a time; its state is an immutable value."""
 
     def begin(self, time: float) -> tuple[Any, float]:
-        """The state of a container whose first sample comes at `time` seconds, and what it has at first."""
+        """The state of a container whose first sample is at `time` seconds, and its first allocation."""
 
     def advise(self, state: Any, last: Sample, time: float) -> tuple[Any, float]:
-        """What the container is given for the sample that comes at `time`, with all before it known."""
+        """The new state, and the allocation for the sample at `time`, from the samples before it."""
 
 
 def fold(adviser: Adviser, demand: Demand) -> Floats:
-    """What the containers of a fleet are given, one sample after the other, shape (n,); NaN where unknown."""
+    """Allocations of a fleet, one sample after the other, shape (n,); NaN where unknown."""
     fleet = demand.fleet
-    found = np.full(fleet.n_samples, nan)
+    allocations = np.full(fleet.n_samples, nan)
     for begin, end in zip(fleet.offsets[:-1].tolist(), fleet.offsets[1:].tolist(), strict=True):
-        state, found[begin] = adviser.begin(float(fleet.time[begin]))
+        state, allocations[begin] = adviser.begin(float(fleet.time[begin]))
         for t in range(begin + 1, end):
-            state, found[t] = adviser.advise(state, sample_at(demand, t - 1), float(fleet.time[t]))
-    return found
+            state, allocations[t] = adviser.advise(state, sample_at(demand, t - 1), float(fleet.time[t]))
+    return allocations
 
 
 def sample_at(demand: Demand, t: int) -> Sample:
@@ -157,9 +157,9 @@ def sample_at(demand: Demand, t: int) -> Sample:
     return Sample(float(fleet.time[t]), float(demand.values[t]), float(fleet.seconds[t]), phase, code)
 
 
-def cycle_number(time: float, begun: float, length: float) -> int:
-    """The rescaling cycle of a moment, counted from a container's first sample."""
-    return floor((time - begun) / length + _ROUNDING)
+def cycle_number(time: float, start: float, length: float) -> int:
+    """The number of the rescaling cycle at a time, counted from a container's first sample at `start`."""
+    return floor((time - start) / length + _ROUNDING)
 
 
 class CycleClock(NamedTuple):
@@ -183,18 +183,18 @@ class CycleClock(NamedTuple):
 @serializable
 @dataclass(frozen=True)
 class Completed:
-    """Advises as another one does; the cold-start value where that one cannot know, never below 0."""
+    """Wraps a policy: the cold-start value where it has no allocation yet, and never below 0."""
 
     adviser: Adviser
     unknown: float
 
     def begin(self, time: float) -> tuple[Any, float]:
-        """As the other one, completed."""
+        """The wrapped policy's first allocation, or the cold-start value."""
         state, amount = self.adviser.begin(time)
         return state, self._complete(amount)
 
     def advise(self, state: Any, last: Sample, time: float) -> tuple[Any, float]:
-        """As the other one, completed."""
+        """The wrapped policy's allocation, or the cold-start value."""
         state, amount = self.adviser.advise(state, last, time)
         return state, self._complete(amount)
 
@@ -205,17 +205,17 @@ class Completed:
 @serializable
 @dataclass(frozen=True)
 class Scaled:
-    """Advises a multiple of what another one does."""
+    """Wraps a policy and scales its allocations by a factor."""
 
     adviser: Adviser
     factor: float
 
     def begin(self, time: float) -> tuple[Any, float]:
-        """As the other one, scaled."""
+        """The wrapped policy's first allocation, scaled."""
         state, amount = self.adviser.begin(time)
         return state, self.factor * amount
 
     def advise(self, state: Any, last: Sample, time: float) -> tuple[Any, float]:
-        """As the other one, scaled."""
+        """The wrapped policy's allocation, scaled."""
         state, amount = self.adviser.advise(state, last, time)
         return state, self.factor * amount

@@ -41,21 +41,21 @@ class Cycle(NamedTuple):
 
 
 class CyclePolicy(Protocol):
-    """Decides once a cycle; what it remembers of a container is a value, never changed."""
+    """Decides once a cycle; its memory of a container is an immutable value."""
 
     @property
     def cycle(self) -> float:
         """The length of a cycle, seconds."""
 
     def empty(self) -> Any:
-        """What is remembered of a container in its first cycle."""
+        """The memory of a container in its first cycle."""
 
     def decide(self, memory: Any, ended: Cycle) -> tuple[Any, float]:
-        """What is remembered from now on, and the amount for the cycle that begins."""
+        """The new memory, and the amount for the next cycle."""
 
 
 def fold_cycles(policy: CyclePolicy, demand: Demand) -> Floats:
-    """What the containers of a fleet get, cycle after cycle, shape (n,); NaN in each one's first cycle.
+    """Allocations of a fleet, cycle after cycle, shape (n,); NaN in each container's first cycle.
 
     Parameters
     ----------
@@ -80,11 +80,11 @@ def fold_cycles(policy: CyclePolicy, demand: Demand) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class CycleState:
-    """Where a container is in its cycles."""
+    """The current cycle of a container, its samples and its allocation."""
 
-    #: When its first sample came, seconds.
-    begun: float
-    #: The cycle that it is in.
+    #: The time of its first sample, seconds.
+    first_time: float
+    #: The number of its cycle.
     number: int
     #: The samples of this cycle so far.
     samples: tuple[Sample, ...]
@@ -102,13 +102,13 @@ class CycleAdviser:
     policy: CyclePolicy
 
     def begin(self, time: float) -> tuple[CycleState, float]:
-        """Nothing is known."""
+        """An empty memory; no allocation in the first cycle."""
         return CycleState(time, 0, (), nan, self.policy.empty()), nan
 
     def advise(self, state: CycleState, last: Sample, time: float) -> tuple[CycleState, float]:
         """Keep to the amount until the next cycle begins."""
         samples = (*state.samples, last)
-        number = cycle_number(time, state.begun, self.policy.cycle)
+        number = cycle_number(time, state.first_time, self.policy.cycle)
         if number == state.number:
             return replace(state, samples=samples), state.amount
         ended = Cycle(
@@ -118,7 +118,7 @@ class CycleAdviser:
             time,
         )
         memory, amount = self.policy.decide(state.memory, ended)
-        return CycleState(state.begun, number, (), amount, memory), amount
+        return CycleState(state.first_time, number, (), amount, memory), amount
 
 
 LEVEL = 0.95
@@ -144,10 +144,10 @@ def mean(values: Floats) -> float:
 def mean_plus_two_sd(values: Floats) -> float:
     """Mean + 2·sd of the values (population sd); AI4DL's "stat.rules"."""
     first, n = float(values[0]), len(values)
-    apart = values - first
-    shift = float(np.add.reduce(apart)) / n
-    apart -= shift
-    return first + shift + WIDTH * sqrt(float(apart @ apart) / n)
+    deviations = values - first
+    shift = float(np.add.reduce(deviations)) / n
+    deviations -= shift
+    return first + shift + WIDTH * sqrt(float(deviations @ deviations) / n)
 
 
 @serializable
@@ -181,7 +181,7 @@ class PreviousCycle:
     cycle: float
 
     def empty(self) -> None:
-        """Nothing is remembered."""
+        """No memory is needed."""
 
     def decide(self, memory: None, ended: Cycle) -> tuple[None, float]:
         """The statistic of its values."""

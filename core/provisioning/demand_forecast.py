@@ -1,4 +1,4 @@
-"""What demand will be over a horizon, as a distribution: a forest whose leaves hold it.
+"""Forecasts the distribution of demand over a horizon with a forest whose leaves hold it.
 
 Trees are grown on statistics of the past (`recent`) to predict for which share of the coming time
 demand stays under each of a few levels. Splitting on these shares at once lowers the continuous ranked
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 TREES = 10
 _COARSE = 10
 _LEAF = 20
-_MOST = 1e3
+_MAX_RATIO = 1e3
 
 
 @serializable
@@ -61,15 +61,15 @@ class Forest:
 
     def __call__(self, rows: Shares) -> Shares:
         """F of each row, shape (len(rows), n_grid), increasing along the grid."""
-        found = np.zeros((len(rows), len(self.grid)), np.float32)
-        given = np.ascontiguousarray(rows, np.float32)
-        descend(given, (self.feature, self.threshold, self.yes, self.no, self.roots), self.shares, found)
-        return found
+        shares = np.zeros((len(rows), len(self.grid)), np.float32)
+        features = np.ascontiguousarray(rows, np.float32)
+        descend(features, (self.feature, self.threshold, self.yes, self.no, self.roots), self.shares, shares)
+        return shares
 
 
 def levels_of(ratios: Floats) -> Floats:
     """The grid: quantiles of ratios that were seen, dense where allocations will be; 1; and some beyond."""
-    usable = np.minimum(ratios[np.isfinite(ratios)], _MOST)
+    usable = np.minimum(ratios[np.isfinite(ratios)], _MAX_RATIO)
     if not len(usable):
         return np.array([0.5, 1.0, 1.05])
     chances = np.concatenate([np.linspace(0.02, 0.5, 9), 1.0 - np.geomspace(0.47, 0.0005, 33)])
@@ -101,10 +101,10 @@ def coming(demand: Demand, level: Floats, at: Integers, horizon: float, grid: Fl
         Shape (len(at), len(grid)).
     """
     fleet = demand.fleet
-    found = np.zeros((len(at), len(grid)), np.float32)
+    shares = np.zeros((len(at), len(grid)), np.float32)
     ends = fleet.offsets[1:][fleet.container[at]]
-    look_ahead((demand.values, fleet.time, fleet.seconds), level[at], at, ends, horizon, grid, found)
-    return found
+    look_ahead((demand.values, fleet.time, fleet.seconds), level[at], at, ends, horizon, grid, shares)
+    return shares
 
 
 def grow(
@@ -142,18 +142,18 @@ def grow(
     smallest = int(np.clip(len(rows) // 8, 1, leaf))
     model = ExtraTreesRegressor(trees, min_samples_leaf=smallest, max_features=0.5, random_state=seed)
     model.fit(rows, shares[:, coarse], sample_weight=weight)
-    where = np.asarray(model.apply(rows))
+    leaves = np.asarray(model.apply(rows))
     return joined(
-        [_tree(each.tree_, where[:, k], shares, weight, grid) for k, each in enumerate(model.estimators_)]
+        [_tree(each.tree_, leaves[:, k], shares, weight, grid) for k, each in enumerate(model.estimators_)]
     )
 
 
-def _tree(tree: Any, where: Integers, shares: Shares, weight: Floats, grid: Floats) -> Forest:
+def _tree(tree: Any, leaves: Integers, shares: Shares, weight: Floats, grid: Floats) -> Forest:
     """One tree with the mean shares of each leaf's rows."""
     is_leaf = tree.children_left < 0
     number = np.cumsum(is_leaf) - 1
-    order = np.argsort(number[where], kind="stable")
-    member, weights = number[where][order], weight[order]
+    order = np.argsort(number[leaves], kind="stable")
+    member, weights = number[leaves][order], weight[order]
     starts = np.searchsorted(member, np.arange(int(is_leaf.sum())))
     sums = np.add.reduceat(shares[order] * weights[:, None], starts)
     return Forest(
@@ -187,7 +187,7 @@ def joined(trees: list[Forest]) -> Forest:
 
 
 @compiled
-def descend(rows: Any, nodes: Any, shares: Any, found: Any) -> None:
+def descend(rows: Any, nodes: Any, shares: Any, sums: Any) -> None:
     """Add up the leaves that each row falls into."""
     feature, threshold, yes, no, roots = nodes
     width, part = shares.shape[1], np.float32(1.0 / len(roots))
@@ -198,14 +198,14 @@ def descend(rows: Any, nodes: Any, shares: Any, found: Any) -> None:
                 node = yes[node] if rows[i, feature[node]] <= threshold[node] else no[node]
             leaf = yes[node]
             for k in range(width):
-                found[i, k] += shares[leaf, k] * part
+                sums[i, k] += shares[leaf, k] * part
 
 
 @compiled
 def look_ahead(
-    samples: Any, level: Floats, at: Integers, ends: Integers, horizon: float, grid: Floats, found: Any
+    samples: Any, level: Floats, at: Integers, ends: Integers, horizon: float, grid: Floats, shares: Any
 ) -> None:
-    """Fill `found` with shares of time under each level of the grid."""
+    """Fill `shares` with shares of time under each level of the grid."""
     values, time, seconds = samples
     for i in range(len(at)):
         t, total = at[i], 0.0
@@ -213,13 +213,13 @@ def look_ahead(
         while t == at[i] or (t < ends[i] and time[t] < until):
             place = np.searchsorted(grid, values[t] / level[i])
             if place < len(grid):
-                found[i, place] += seconds[t]
+                shares[i, place] += seconds[t]
             total += seconds[t]
             t += 1
         running = 0.0
         for k in range(len(grid)):
-            running += found[i, k]
-            found[i, k] = running / total
+            running += shares[i, k]
+            shares[i, k] = running / total
 
 
 # Cross-fitted demand forecasts, so that policies can be calibrated without overfitting.
@@ -262,7 +262,7 @@ class Outlook:
 
     @property
     def forecaster(self) -> Forecaster:
-        """The same for one container at a time."""
+        """The forecaster for one running container."""
         watch = Watch(self.demand.fleet.cycle, self.unit, self.start)
         return Forecaster(self.forest, watch, self.features, self.phases)
 
@@ -273,20 +273,20 @@ class Outlook:
         give: Callable[[Demand, Recent, Integers, Shares], Floats],
     ) -> Floats:
         """Allocate for a few containers at a time, so that F never fills the memory."""
-        found = np.full(demand.fleet.n_samples, np.nan)
+        allocations = np.full(demand.fleet.n_samples, np.nan)
         for samples, part in parts(demand):
             past = recent(part, self.unit, self.start)
-            wanted = may(part.fleet)
-            rows = with_features(part, past, self.features, self.phases)[wanted]
-            found[samples] = give(part, past, numbered(wanted), self.forest(rows))
-        return found
+            resizable = may(part.fleet)
+            rows = with_features(part, past, self.features, self.phases)[resizable]
+            allocations[samples] = give(part, past, numbered(resizable), self.forest(rows))
+        return allocations
 
     def calibrated(
         self, may: Callable[[Fleet], Truths], give: Callable[[Demand, Recent, Integers, Shares], Floats]
     ) -> Floats:
-        """The same for the containers to calibrate on, by forests that never saw them."""
-        wanted = may(self.demand.fleet)
-        return give(self.demand, self.past, np.where(wanted, np.arange(len(wanted)), -1), self.shares)
+        """Allocate for the calibration containers, with forests that were grown without them."""
+        resizable = may(self.demand.fleet)
+        return give(self.demand, self.past, np.where(resizable, np.arange(len(resizable)), -1), self.shares)
 
 
 @serializable
@@ -303,23 +303,23 @@ class Forecaster:
 
     def shares(self, row: Shares, last: Sample) -> Shares:
         """F of the time to come, shape (n_grid,), with the statistics of the past and the last sample."""
-        more: Any = ()
+        extra: Any = ()
         if self.features == "phase":
-            more = last.phase == np.arange(self.phases)
+            extra = last.phase == np.arange(self.phases)
         elif self.features == "code" and last.code is not None:
-            more = np.nan_to_num(last.code)
-        given: Shares = self.forest(np.append(row, more).astype(np.float32)[None])[0]
-        return given
+            extra = np.nan_to_num(last.code)
+        forecast: Shares = self.forest(np.append(row, extra).astype(np.float32)[None])[0]
+        return forecast
 
 
 def at_warm_samples(fleet: Fleet) -> Truths:
-    """Every sample but those of a container's first cycle, shape (n,)."""
+    """Mark every sample except those of a container's first cycle, shape (n,)."""
     return ~fleet.cold
 
 
-def numbered(wanted: Truths) -> Integers:
+def numbered(selected: Truths) -> Integers:
     """The number of each true value among the true ones, −1 for the others."""
-    return np.where(wanted, np.cumsum(wanted) - 1, -1)
+    return np.where(selected, np.cumsum(selected) - 1, -1)
 
 
 def at_cycles(fleet: Fleet) -> Truths:
@@ -363,62 +363,62 @@ def learn(training: Demand, horizon: float, features: str, seed: int) -> Outlook
     phases = 0 if labels is None else int(labels.max(initial=-1)) + 1
     past = recent(used, unit, start)
     rows = with_features(used, past, features, phases)
-    known = np.flatnonzero(past.known)
-    if not len(known):
-        known = np.arange(used.fleet.n_samples)
-    at = np.sort(rng.choice(known, min(_ROWS, len(known)), replace=False))
+    usable = np.flatnonzero(past.has_past)
+    if not len(usable):
+        usable = np.arange(used.fleet.n_samples)
+    at = np.sort(rng.choice(usable, min(_ROWS, len(usable)), replace=False))
     seconds = horizon * used.fleet.cycle
     later = np.minimum(at + _steps(used, seconds, rng, len(at)), used.fleet.n_samples - 1)
     grid = levels_of(
         (used.values[later] / past.level[at])[used.fleet.container[later] == used.fleet.container[at]]
     )
-    came, weight = coming(used, past.level, at, seconds, grid), used.fleet.seconds[at]
+    future_shares, weight = coming(used, past.level, at, seconds, grid), used.fleet.seconds[at]
     shares = np.zeros((used.fleet.n_samples, len(grid)), np.float32)
     forests = []
-    for number, (inside, held) in enumerate(_folds(used, at, seed)):
-        forests.append(grow(rows[at[inside]], came[inside], weight[inside], grid, seed + number))
-        shares[held] = forests[-1](rows[held])
+    for number, (inside, held_out) in enumerate(_folds(used, at, seed)):
+        forests.append(grow(rows[at[inside]], future_shares[inside], weight[inside], grid, seed + number))
+        shares[held_out] = forests[-1](rows[held_out])
     return Outlook(joined(forests), unit, start, features, phases, used, past, shares)
 
 
 def _folds(used: Demand, at: Integers, seed: int) -> list[tuple[Truths, Integers]]:
-    """Which rows to grow on, and the samples to predict with them; all, where there is only one group."""
-    found = []
+    """Pairs of rows to grow on and samples to predict; one pair with everything if there is one group."""
+    parts = []
     for part in folds(used.fleet, _PARTS, seed):
         inside = np.isin(used.fleet.container[at], part.training)
-        found.append((inside, used.fleet.samples_of(part.held_out)))
-    usable = [(inside if inside.any() else ~inside, held) for inside, held in found]
+        parts.append((inside, used.fleet.samples_of(part.held_out)))
+    usable = [(inside if inside.any() else ~inside, held_out) for inside, held_out in parts]
     return usable or [(np.ones(len(at), bool), np.arange(used.fleet.n_samples))]
 
 
 def sample_of(training: Demand, seed: int) -> Demand:
-    """What to learn from: all, or randomly chosen containers, long ones cut: `_CALIBRATION` samples."""
+    """At most `_CALIBRATION` samples to learn from: random containers, long ones cut."""
     fleet = training.fleet
     if fleet.n_samples <= _CALIBRATION:
         return training
-    most = max(_CALIBRATION // _CONTAINERS, _CYCLES * fleet.n_samples // fleet.n_cycles)
+    max_samples = max(_CALIBRATION // _CONTAINERS, _CYCLES * fleet.n_samples // fleet.n_cycles)
     order = np.random.default_rng(seed).permutation(fleet.n_containers)
-    lasting = np.cumsum(np.minimum(fleet.lengths, most)[order])
-    many = max(int(np.searchsorted(lasting, _CALIBRATION, side="right")), min(2, len(order)))
-    return beginnings(training.only(np.sort(order[:many])), most)
+    lasting = np.cumsum(np.minimum(fleet.lengths, max_samples)[order])
+    n_containers = max(int(np.searchsorted(lasting, _CALIBRATION, side="right")), min(2, len(order)))
+    return beginnings(training.only(np.sort(order[:n_containers])), max_samples)
 
 
-def beginnings(demand: Demand, most: int) -> Demand:
-    """The first samples of each container, at most `most` of them (a copy)."""
+def beginnings(demand: Demand, max_samples: int) -> Demand:
+    """The first samples of each container, at most `max_samples` of them (a copy)."""
     fleet = demand.fleet
     number = np.arange(fleet.n_samples) - np.repeat(fleet.offsets[:-1], fleet.lengths)
-    kept = np.flatnonzero(number < most)
+    indices = np.flatnonzero(number < max_samples)
     shorter = replace(
         fleet,
-        time=fleet.time[kept],
-        seconds=fleet.seconds[kept],
-        offsets=np.append(0, np.cumsum(np.minimum(fleet.lengths, most))).astype(np.int64),
-        breaks=np.flatnonzero(np.isin(kept, fleet.breaks)),
-        labels=None if fleet.labels is None else fleet.labels[kept],
-        codes=None if fleet.codes is None else fleet.codes[kept],
-        columns={name: values[kept] for name, values in fleet.columns.items()},
+        time=fleet.time[indices],
+        seconds=fleet.seconds[indices],
+        offsets=np.append(0, np.cumsum(np.minimum(fleet.lengths, max_samples))).astype(np.int64),
+        breaks=np.flatnonzero(np.isin(indices, fleet.breaks)),
+        labels=None if fleet.labels is None else fleet.labels[indices],
+        codes=None if fleet.codes is None else fleet.codes[indices],
+        columns={name: values[indices] for name, values in fleet.columns.items()},
     )
-    return demand.on(shorter, kept)
+    return demand.on(shorter, indices)
 
 
 def _steps(demand: Demand, seconds: float, rng: np.random.Generator, count: int) -> Integers:
@@ -428,13 +428,13 @@ def _steps(demand: Demand, seconds: float, rng: np.random.Generator, count: int)
 
 
 def with_features(demand: Demand, past: Recent, features: str, phases: int) -> Shares:
-    """The statistics of the past, and what is known of the last sample's phase, shape (n, n_features)."""
+    """Statistics of the past, and the last sample's phase or code, shape (n, n_features)."""
     fleet = demand.fleet
     if features == "phase" and fleet.labels is not None:
-        last = np.where(past.known, np.roll(fleet.labels, 1), -1)
+        last = np.where(past.has_past, np.roll(fleet.labels, 1), -1)
         one_hot = last[:, None] == np.arange(phases)
         return np.hstack([past.rows, one_hot.astype(np.float32)])
     if features == "code" and fleet.codes is not None:
-        last_code = np.where(past.known[:, None], np.roll(fleet.codes, 1, axis=0), 0.0)
+        last_code = np.where(past.has_past[:, None], np.roll(fleet.codes, 1, axis=0), 0.0)
         return np.hstack([past.rows, np.nan_to_num(last_code).astype(np.float32)])
     return past.rows

@@ -36,7 +36,7 @@ Labels = npt.NDArray[np.int16]
 
 
 class Resource(StrEnum):
-    """What is allocated."""
+    """A resource that is allocated."""
 
     CPU = "cpu"
     MEMORY = "memory"
@@ -94,11 +94,11 @@ class Fleet:
         """The first sample of each cycle, shape (n_cycles,); every container begins one."""
         if not self.n_samples:
             return np.empty(0, np.int64)
-        begun = np.repeat(self.time[self.offsets[:-1]], self.lengths)
-        number = np.floor((self.time - begun) / self.cycle + 1e-9)
-        new = np.ones(self.n_samples, bool)
-        new[1:] = (number[1:] != number[:-1]) | (self.container[1:] != self.container[:-1])
-        return np.flatnonzero(new)
+        first_times = np.repeat(self.time[self.offsets[:-1]], self.lengths)
+        number = np.floor((self.time - first_times) / self.cycle + 1e-9)
+        is_start = np.ones(self.n_samples, bool)
+        is_start[1:] = (number[1:] != number[:-1]) | (self.container[1:] != self.container[:-1])
+        return np.flatnonzero(is_start)
 
     @property
     def n_cycles(self) -> int:
@@ -117,19 +117,19 @@ class Fleet:
 
     @cached_property
     def cycle_offsets(self) -> Integers:
-        """Cycles ``cycle_offsets[i]:cycle_offsets[i + 1]`` are those of container i."""
+        """Container i has the cycles ``cycle_offsets[i]:cycle_offsets[i + 1]``, shape (n_containers + 1,)."""
         return np.searchsorted(self.starts, self.offsets)
 
     @cached_property
     def first(self) -> Truths:
-        """Which cycles are a container's first, shape (n_cycles,)."""
+        """Mark each container's first cycle, shape (n_cycles,)."""
         marks = np.zeros(self.n_cycles, bool)
         marks[self.cycle_offsets[:-1]] = True
         return marks
 
     @cached_property
     def cold(self) -> Truths:
-        """Which samples are in a container's first cycle, which has no past, shape (n,)."""
+        """Mark the samples of each container's first cycle, which has no past, shape (n,)."""
         return self.first[self.cycle_of]
 
     def per_sample(self, per_cycle: Floats) -> Floats:
@@ -149,7 +149,7 @@ class Fleet:
         return np.repeat(self.offsets[chosen], lengths) + within
 
     def only(self, containers: Sequence[int] | Integers) -> Fleet:
-        """Some of the containers, in the order given (a copy)."""
+        """Select containers by index, in that order (a copy)."""
         picked = self.samples_of(containers)
         lengths = self.lengths[np.asarray(containers, np.int64)]
         after_gap = np.isin(picked, self.breaks) if len(self.breaks) else np.zeros(len(picked), bool)
@@ -180,19 +180,19 @@ class Demand:
     #: Cores, bytes, or a share of a machine of unknown size.
     unit: Unit = Unit.PLAIN
     #: What each container was given at each sample (its limit), shape (n,), or None if unknown.
-    given: Floats | None = None
+    limits: Floats | None = None
 
     def only(self, containers: Sequence[int] | Integers) -> Demand:
-        """The demand of some containers, in the order given (a copy)."""
+        """The demand of containers selected by index, in that order (a copy)."""
         return self.on(self.fleet.only(containers), self.fleet.samples_of(containers))
 
     def on(self, fleet: Fleet, samples: Integers) -> Demand:
-        """Some samples' demand, given the fleet that they make."""
-        given = None if self.given is None else self.given[samples]
-        return replace(self, fleet=fleet, values=self.values[samples], given=given)
+        """The demand of selected samples, with the fleet that they form."""
+        limits = None if self.limits is None else self.limits[samples]
+        return replace(self, fleet=fleet, values=self.values[samples], limits=limits)
 
     def with_(self, **changes: Any) -> Demand:
-        """The same with other fields."""
+        """The demand with other fields."""
         return replace(self, **changes)
 
 
@@ -214,7 +214,7 @@ class Provisioning:
     notes: tuple[str, ...]
 
     def with_phases(self, labels: Labels | None, codes: np.ndarray | None) -> Provisioning:
-        """The same with the phase (n,) and the code (n, size) of each sample."""
+        """The demands with the phase (n,) and the code (n, size) of each sample."""
         fleet = replace(self.fleet, labels=labels, codes=codes)
         demands = {resource: replace(demand, fleet=fleet) for resource, demand in self.demands.items()}
         return Provisioning(fleet, demands, self.notes)
@@ -293,10 +293,10 @@ def groups_of(traces: TraceSet, group_by: str | None) -> tuple[str, ...]:
     if not group_by:
         return traces.ids
     if group_by not in traces.attributes:
-        there = ", ".join(traces.attributes)
+        names = ", ".join(traces.attributes)
         raise InputError(
             f"The traces have no column “{group_by}” to group containers by.",
-            f"Group by one of: {there}." if there else "They have no such columns: leave grouping out.",
+            f"Group by one of: {names}." if names else "They have no such columns: leave grouping out.",
         )
     return tuple(str(value) for value in traces.attributes[group_by])
 
@@ -309,27 +309,27 @@ def _check_cycle(cycle: float) -> None:
 
 
 def _demands(traces: TraceSet, fleet: Fleet) -> dict[Resource, Demand]:
-    found = {}
+    demands = {}
     for resource, (role, limit) in ROLES.items():
         feature = main_feature(traces.features, role)
         if feature is None:
             continue
         values = fleet.columns[feature.name]
         check_finite(traces, (feature.name,), "Import the file again with a rule that fills or drops them.")
-        given = next((f for f in traces.features if f.role is limit and f.unit is feature.unit), None)
-        known = None if given is None else fleet.columns[given.name]
-        usable = None if known is None or not is_limit(known, feature.unit).all() else known
-        found[resource] = Demand(fleet, resource, values, feature.unit, usable)
-    if not found:
+        limit_feature = next((f for f in traces.features if f.role is limit and f.unit is feature.unit), None)
+        limits = None if limit_feature is None else fleet.columns[limit_feature.name]
+        usable = None if limits is None or not is_limit(limits, feature.unit).all() else limits
+        demands[resource] = Demand(fleet, resource, values, feature.unit, usable)
+    if not demands:
         raise InputError(
             "These traces have neither CPU nor memory usage, so there is nothing to allocate.",
             "Say in the mapping which columns are CPU and memory.",
         )
-    return found
+    return demands
 
 
 def is_limit(values: Floats, unit: Unit) -> Truths:
-    """Which values can be limits that somebody set.
+    """Mark values that can be limits.
 
     Files write 0, −1 or the largest whole number where there is none.
     """

@@ -35,7 +35,7 @@ STATISTICS = {
 
 @dataclass(frozen=True)
 class RuleSettings:
-    """What the rule of a phase is made from."""
+    """The statistics that the rule of a phase uses."""
 
     statistics: str = setting(
         "global", label="Statistics", choices=STATISTICS, help="Whose samples determine what a phase needs."
@@ -65,7 +65,7 @@ def places(phase: Labels, size: int) -> Integers:
 
 
 def place_of(phase: int, size: int) -> int:
-    """The index of one phase in a table of `size` entries, the last of which is for unknown phases."""
+    """The index of a phase in a table of `size` entries; the last entry is for unknown phases."""
     return min(phase + 1, size - 1)
 
 
@@ -94,13 +94,13 @@ from that and of their squares. Sums of differences give a constant demand exact
 
 
 def with_samples(before: OwnSums, values: Floats, phases: Labels | None) -> OwnSums:
-    """Also with these samples; all are of phase 0 without phases."""
-    own, labels = dict(before), repeat(0) if phases is None else phases.tolist()
+    """Add samples to the sums by phase; without phases all samples are of phase 0."""
+    sums, labels = dict(before), repeat(0) if phases is None else phases.tolist()
     for value, phase in zip(values.tolist(), labels, strict=False):
-        size, origin, total, squares = own.get(phase, (0, value, 0.0, 0.0))
-        apart = value - origin
-        own[phase] = (size + 1, origin, total + apart, squares + apart * apart)
-    return own
+        size, origin, total, squares = sums.get(phase, (0, value, 0.0, 0.0))
+        deviation = value - origin
+        sums[phase] = (size + 1, origin, total + deviation, squares + deviation * deviation)
+    return sums
 
 
 def own_rule(size: int, origin: float, total: float, squares: float) -> float:
@@ -136,11 +136,11 @@ class PhaseRule:
             return memory, pooled
         if self.statistics == "relative":
             return memory, pooled * mean(ended.values)
-        own = with_samples(memory, ended.values, None if self.one_phase else ended.phases)
-        mine, count = own_rule(*own[last]), own[last][0]
+        sums = with_samples(memory, ended.values, None if self.one_phase else ended.phases)
+        own, count = own_rule(*sums[last]), sums[last][0]
         if self.statistics == "container":
-            return own, mine
-        return own, (count * mine + self.kappa * pooled) / (count + self.kappa)
+            return sums, own
+        return sums, (count * own + self.kappa * pooled) / (count + self.kappa)
 
 
 def _in_units(demand: Demand) -> Floats:

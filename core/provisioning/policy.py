@@ -33,7 +33,7 @@ COLD_START_QUANTILE = 0.95
 
 
 class PolicyKind(StrEnum):
-    """What a policy is in a comparison, in the order in which lists show the kinds."""
+    """The role of a policy in a comparison, in display order."""
 
     OURS = "ours"
     REACTIVE = "reactive"
@@ -103,17 +103,17 @@ FAMILIES = {
 
 
 class Need(StrEnum):
-    """What a policy cannot do without."""
+    """An input that a policy requires."""
 
     LABELS = "labels"
     CODES = "codes"
-    GIVEN = "given"
+    LIMITS = "given"
 
 
 WHY_NOT = {
     Need.LABELS: "It needs the phases of a model.",
     Need.CODES: "It needs the codes of a phase model.",
-    Need.GIVEN: "The traces do not say what the containers were given.",
+    Need.LIMITS: "The traces contain no limits.",
 }
 
 Allocate = Callable[["Demand"], "Floats"]
@@ -188,17 +188,17 @@ class Policy:
         return build(self.settings, {**self.defaults, **(values or {})})
 
     def missing(self, demand: Demand) -> Need | None:
-        """What the policy needs and this demand does not have, or None."""
-        there = {
+        """The first input that the policy requires and the demand lacks, or None."""
+        available = {
             Need.LABELS: demand.fleet.labels is not None,
             Need.CODES: demand.fleet.codes is not None,
-            Need.GIVEN: demand.given is not None,
+            Need.LIMITS: demand.limits is not None,
         }
-        return next((need for need in Need if need in self.needs and not there[need]), None)
+        return next((need for need in Need if need in self.needs and not available[need]), None)
 
 
 def cold_start(training: Demand) -> float:
-    """What a container without a past gets: the 95th percentile of all training samples."""
+    """The allocation of a container without a past: the 95th percentile of all training samples."""
     return float(np.quantile(training.values, COLD_START_QUANTILE))
 
 

@@ -1,4 +1,4 @@
-"""The exam for policies from outside: what every provisioning policy must satisfy, asked on small fleets.
+"""Checks for policies from plugins: what every provisioning policy must satisfy, on small fleets.
 
 Each question looks at a `Paper` and returns a sentence about what is wrong, or None. It is fast, not
 thorough: what the port (`core.provisioning.policy`) promises is asked once each, so that a policy that
@@ -33,7 +33,7 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True)
 class Paper:
-    """A policy that was fitted with its defaults, twice, and what it was fitted on."""
+    """A policy fitted twice with its defaults, and its training demand."""
 
     #: The policy.
     policy: Policy
@@ -76,23 +76,23 @@ def declaration(policy: Policy) -> str | None:
     if not NAME.fullmatch(policy.name) or policy.name == "all":
         return f"“{policy.name}” is not a valid name. Use small letters, digits, dots and hyphens."
     if not policy.about.endswith("."):
-        return "What it says about itself is no sentence that ends with a full stop."
+        return "Its description is not a sentence that ends with a full stop."
     if not isinstance(policy.kind, PolicyKind) or not all(isinstance(need, Need) for need in policy.needs):
-        return "Its kind is no PolicyKind, or one of its needs is no Need."
+        return "Its kind is not a PolicyKind, or one of its needs is not a Need."
     return settings_wrong(policy.settings) or _defaults_wrong(policy)
 
 
 def settings_wrong(cls: type[Any]) -> str | None:
     """A settings class is a frozen dataclass of fields made by `core.settings_fields.setting`."""
     if not is_dataclass(cls) or not cls.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-        return f"Its settings, {cls.__name__}, are no frozen dataclass."
+        return f"Its settings, {cls.__name__}, are not a frozen dataclass."
     specs = {spec.name: spec for spec in describe(cls)}
     for each in fields(cls):
         spec = specs.get(each.name)
         if spec is None:
             return f"Its setting “{each.name}” was not made by setting(…)."
         if not spec.label or not spec.help.endswith("."):
-            return f"Its setting “{each.name}” has no label, or no sentence of help."
+            return f"Its setting “{each.name}” has no label, or its help is not a sentence."
         if check(spec, spec.default) != spec.default:
             return f"The default of its setting “{each.name}” is not {spec.bounds}."
     return None
@@ -117,27 +117,29 @@ def gives_sane_amounts(paper: Paper) -> str | None:
     return None
 
 
-def decides_the_same_again(paper: Paper) -> str | None:
-    """Fitted again, and asked again, it allocates the same."""
+def is_deterministic(paper: Paper) -> str | None:
+    """Check that fitting or allocating again yields the same allocation."""
     demand = example_demand(5, 5, 30)
-    first, second, again = paper.raw(demand), paper.raw(demand), paper.allocate(demand)
-    known = np.isfinite(first)
-    same = np.array_equal(first, second, equal_nan=True) and np.array_equal(first[known], again[known])
-    return None if same else "Fitted or asked again, it allocates something else: draw chance from a setting."
+    first, second, completed = paper.raw(demand), paper.raw(demand), paper.allocate(demand)
+    finite = np.isfinite(first)
+    equal = np.array_equal(first, second, equal_nan=True)
+    if equal and np.array_equal(first[finite], completed[finite]):
+        return None
+    return "A second fit or call allocates differently: take random seeds from a setting."
 
 
-def changes_nothing_that_it_is_shown(paper: Paper) -> str | None:
-    """Neither fitting nor allocating changes what it was given."""
+def leaves_demand_unchanged(paper: Paper) -> str | None:
+    """Check that neither fitting nor allocating modifies its input."""
     training, demand = example_demand(11, 8), example_demand(5, 5, 30)
-    before = [each.copy() for shown in (training, demand) for each in _arrays(shown)]
+    before = [each.copy() for example in (training, demand) for each in _arrays(example)]
     fit_policy(paper.policy, training)(demand)
-    after = [each for shown in (training, demand) for each in _arrays(shown)]
-    kept = all(np.array_equal(old, new, equal_nan=True) for old, new in zip(before, after, strict=True))
-    return None if kept else "It changes the demand that it is shown."
+    after = [each for example in (training, demand) for each in _arrays(example)]
+    unchanged = all(np.array_equal(old, new, equal_nan=True) for old, new in zip(before, after, strict=True))
+    return None if unchanged else "It changes the demand that it is shown."
 
 
 def looks_only_backwards(paper: Paper) -> str | None:
-    """What comes later changes no earlier allocation; asked of all that do not declare foresight."""
+    """Check that later samples do not change earlier allocations, unless the policy declares foresight."""
     if paper.policy.foresight:
         return None
     for seed, share in ((1, 0.3), (2, 0.7)):
@@ -146,8 +148,8 @@ def looks_only_backwards(paper: Paper) -> str | None:
         other = with_other_future(demand, cut, np.random.default_rng(seed))
         if not _close(paper.allocate(other)[: cut + 1], paper.allocate(demand)[: cut + 1]):
             return "What comes later changes what it allocated before: it looks into the future."
-    whole, begun = example_demand(5, 1, 60), 8
-    if not _close(paper.allocate(cut_off(whole, begun)), paper.allocate(whole)[:begun]):
+    full, n_samples = example_demand(5, 1, 60), 8
+    if not _close(paper.allocate(cut_off(full, n_samples)), paper.allocate(full)[:n_samples]):
         return "Where a container ends changes what it allocated before: it looks into the future."
     return None
 
@@ -164,8 +166,8 @@ def looks_at_one_container_at_a_time(paper: Paper) -> str | None:
 
 QUESTIONS: tuple[Callable[[Paper], str | None], ...] = (
     gives_sane_amounts,
-    decides_the_same_again,
-    changes_nothing_that_it_is_shown,
+    is_deterministic,
+    leaves_demand_unchanged,
     looks_only_backwards,
     looks_at_one_container_at_a_time,
 )
@@ -176,7 +178,7 @@ def fleet_demand(
     times: Sequence[Floats],
     labels: np.ndarray,
     codes: np.ndarray,
-    given: Floats,
+    limits: Floats,
     cycle: float = 5.0,
 ) -> Demand:
     """CPU demand of some containers, with everything that a policy may need.
@@ -207,7 +209,7 @@ def fleet_demand(
         codes=codes.astype(np.float32),
         columns={"cpu": values, "other": np.sqrt(np.abs(values))},
     )
-    return Demand(fleet, Resource.CPU, values, Unit.CORES, np.asarray(given, float))
+    return Demand(fleet, Resource.CPU, values, Unit.CORES, np.asarray(limits, float))
 
 
 def example_demand(seed: int, n_containers: int, longest: int = 60) -> Demand:
@@ -233,7 +235,7 @@ def odd_demand(containers: Sequence[Sequence[float]]) -> Demand:
 
 
 def with_other_future(demand: Demand, cut: int, rng: np.random.Generator) -> Demand:
-    """The same, but everything that is observed from sample `cut` on is different."""
+    """The demand with other observations from sample `cut` on."""
     fleet, n = demand.fleet, demand.fleet.n_samples
     later = np.arange(n) >= cut
     changed: dict[str, Any] = {
@@ -255,8 +257,8 @@ def cut_off(demand: Demand, n: int) -> Demand:
     fleet = demand.fleet
     labels = np.zeros(n, np.int16) if fleet.labels is None else fleet.labels[:n]
     codes = np.zeros((n, 3), np.float32) if fleet.codes is None else fleet.codes[:n]
-    given = np.ones(n) if demand.given is None else demand.given[:n]
-    return fleet_demand([demand.values[:n]], [fleet.time[:n]], labels, codes, given, fleet.cycle)
+    limits = np.ones(n) if demand.limits is None else demand.limits[:n]
+    return fleet_demand([demand.values[:n]], [fleet.time[:n]], labels, codes, limits, fleet.cycle)
 
 
 def _close(mine: Floats, theirs: Floats) -> bool:
@@ -265,5 +267,5 @@ def _close(mine: Floats, theirs: Floats) -> bool:
 
 def _arrays(demand: Demand) -> list[np.ndarray]:
     fleet = demand.fleet
-    own = [demand.values, fleet.time, fleet.seconds, fleet.offsets, *fleet.columns.values()]
-    return [each for each in (*own, demand.given, fleet.labels, fleet.codes) if each is not None]
+    required = [demand.values, fleet.time, fleet.seconds, fleet.offsets, *fleet.columns.values()]
+    return [each for each in (*required, demand.limits, fleet.labels, fleet.codes) if each is not None]

@@ -32,8 +32,8 @@ SUMS = 12
 """Running sums of a container: means over 1/16, 1/4, 1 and 4 cycles; mean step and trend; mean square; demand
 over all its life, and how long that lasted; the largest value and the last; how many."""
 _SHARE_NEAR = 0.98
-_MOST, _OLDEST = 1e6, 64.0
-_LEAST_LEVEL = 1e-3
+_MAX_RATIO, _OLDEST = 1e6, 64.0
+_MIN_LEVEL = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Recent:
     #: The statistics of `NAMES`, shape (n, len(NAMES)), float32.
     rows: np.ndarray
     #: Which samples have a past, shape (n,).
-    known: Truths
+    has_past: Truths
 
 
 def recent(demand: Demand, unit: float, start: float) -> Recent:
@@ -53,28 +53,28 @@ def recent(demand: Demand, unit: float, start: float) -> Recent:
     fleet = demand.fleet
     level = np.zeros(fleet.n_samples)
     rows = np.zeros((fleet.n_samples, len(NAMES)), np.float32)
-    floor = max(_LEAST_LEVEL * unit, 1e-300)
+    floor = max(_MIN_LEVEL * unit, 1e-300)
     if fleet.n_samples:
         samples = (demand.values, fleet.time, fleet.seconds, fleet.offsets)
-        look_back(samples, fleet.cycle, floor, int(fleet.lengths.max()), level, rows)
+        fill_history(samples, fleet.cycle, floor, int(fleet.lengths.max()), level, rows)
     young = rows[:, AGE] < 1.0
-    rows[:, YOUNG] = np.where(young, np.minimum(level / max(start, floor), _MOST), -1.0)
-    known = np.ones(fleet.n_samples, bool)
-    known[fleet.offsets[:-1]] = False
-    return Recent(level, rows, known)
+    rows[:, YOUNG] = np.where(young, np.minimum(level / max(start, floor), _MAX_RATIO), -1.0)
+    has_past = np.ones(fleet.n_samples, bool)
+    has_past[fleet.offsets[:-1]] = False
+    return Recent(level, rows, has_past)
 
 
 @dataclass(frozen=True, eq=False)
 class Past:
     """The past of one container, as far as its statistics need it."""
 
-    #: When its first sample came, seconds.
-    begun: float
+    #: The time of its first sample, seconds.
+    first_time: float
     #: Running sums, shape (SUMS,); None before its first sample is known.
     sums: Floats | None = None
     #: Values and times of the last cycle's samples, the last one last.
     values: Floats = field(default_factory=lambda: np.empty(0))
-    when: Floats = field(default_factory=lambda: np.empty(0))
+    sample_times: Floats = field(default_factory=lambda: np.empty(0))
 
 
 @serializable
@@ -91,23 +91,23 @@ class Watch:
     @property
     def floor(self) -> float:
         """The least level."""
-        return max(_LEAST_LEVEL * self.unit, 1e-300)
+        return max(_MIN_LEVEL * self.unit, 1e-300)
 
     def after(self, past: Past, last: Sample, time: float) -> tuple[Past, float, np.ndarray]:
         """The past at the moment `time`, with the sample before; its level, and its row of statistics."""
         sums = np.empty(SUMS) if past.sums is None else past.sums.copy()
         if past.sums is None:
             start_sums(sums, last.value)
-        values, when = np.append(past.values, last.value), np.append(past.when, last.time)
-        old = np.flatnonzero(time - when[:-1] > self.cycle * (1.0 + 1e-9))
-        kept = int(old[-1]) + 1 if len(old) else 0
-        values, when = values[kept:], when[kept:]
+        values, sample_times = np.append(past.values, last.value), np.append(past.sample_times, last.time)
+        expired = np.flatnonzero(time - sample_times[:-1] > self.cycle * (1.0 + 1e-9))
+        first = int(expired[-1]) + 1 if len(expired) else 0
+        values, sample_times = values[first:], sample_times[first:]
         row = np.zeros(len(NAMES), np.float32)
-        times = (past.begun, time, self.cycle)
-        level = look_once(sums, (values, when), last.seconds, times, self.floor, row)
-        young = np.minimum(level / max(self.start, self.floor), _MOST)
+        times = (past.first_time, time, self.cycle)
+        level = step_history(sums, (values, sample_times), last.seconds, times, self.floor, row)
+        young = np.minimum(level / max(self.start, self.floor), _MAX_RATIO)
         row[YOUNG] = young if row[AGE] < 1.0 else -1.0
-        return Past(past.begun, sums, values, when), level, row
+        return Past(past.first_time, sums, values, sample_times), level, row
 
 
 @inlined
@@ -177,17 +177,17 @@ def describe(sums: Floats, ordered: Floats, floor: float, idle: float, age: floa
     row[1] = sums[FAST] / scale
     row[2] = sums[SLOW] / scale
     row[3] = sums[CYCLIC] / scale
-    row[4] = min(sums[LONG] / scale, _MOST)
+    row[4] = min(sums[LONG] / scale, _MAX_RATIO)
     row[5] = ordered[0] / scale
     row[6] = ordered[(count - 1) // 4] / scale
     row[7] = ordered[(count - 1) // 2] / scale
     row[8] = ordered[3 * (count - 1) // 4] / scale
     row[9] = ordered[9 * (count - 1) // 10] / scale
-    row[10] = min(np.sqrt(max(sums[SQUARE] - sums[CYCLIC] * sums[CYCLIC], 0.0)) / scale, _MOST)
-    row[11] = min(sums[STEP] / scale, _MOST)
-    row[12] = max(min(sums[DRIFT] / scale, _MOST), -_MOST)
-    row[13] = min(sums[PEAK] / scale, _MOST)
-    row[14] = min(sums[TOTAL] / max(sums[LASTED], 1e-300) / scale, _MOST)
+    row[10] = min(np.sqrt(max(sums[SQUARE] - sums[CYCLIC] * sums[CYCLIC], 0.0)) / scale, _MAX_RATIO)
+    row[11] = min(sums[STEP] / scale, _MAX_RATIO)
+    row[12] = max(min(sums[DRIFT] / scale, _MAX_RATIO), -_MAX_RATIO)
+    row[13] = min(sums[PEAK] / scale, _MAX_RATIO)
+    row[14] = min(sums[TOTAL] / max(sums[LASTED], 1e-300) / scale, _MAX_RATIO)
     row[15] = min(idle, 1.0)
     row[16] = min(age, _OLDEST)
     row[17] = (count - np.searchsorted(ordered, _SHARE_NEAR * top)) / count
@@ -200,12 +200,12 @@ def start_sums(sums: Floats, value: float) -> None:
     begin(sums, value)
 
 
-# `look_back` keeps the window sorted by insertion: 0.5 µs a sample where `Watch` takes 15 µs. What both
+# `fill_history` keeps the window sorted by insertion: 0.5 µs a sample where `Watch` takes 15 µs. What both
 # compute from the window, `absorb` and `describe`, is written once.
 
 
 @exact
-def look_back(samples: Any, cycle: float, floor: float, longest: int, level: Floats, rows: Any) -> None:
+def fill_history(samples: Any, cycle: float, floor: float, longest: int, level: Floats, rows: Any) -> None:
     """Fill `level` and `rows`; the last cycle's values are kept sorted by insertion."""
     values, time, seconds, offsets = samples
     ordered, sums = np.empty(longest), np.empty(SUMS)
@@ -225,8 +225,8 @@ def look_back(samples: Any, cycle: float, floor: float, longest: int, level: Flo
 
 
 @exact
-def look_once(sums: Floats, samples: Any, seconds: float, times: Any, floor: float, row: Any) -> float:
-    """One step of `look_back`: change `sums`, fill `row`, and return the level.
+def step_history(sums: Floats, samples: Any, seconds: float, times: Any, floor: float, row: Any) -> float:
+    """One step of `fill_history`: change `sums`, fill `row`, and return the level.
 
     Parameters
     ----------
@@ -243,13 +243,13 @@ def look_once(sums: Floats, samples: Any, seconds: float, times: Any, floor: flo
     row
         As in `describe`.
     """
-    values, when = samples
-    begun, now, cycle = times
+    values, sample_times = samples
+    start, now, cycle = times
     absorb(sums, values[-1], seconds, cycle)
     ordered = np.sort(values)
     idle = 0.0
     for j in range(len(values) - 1, -1, -1):
         if values[j] >= ordered[-1]:
-            idle = (now - when[j]) / cycle
+            idle = (now - sample_times[j]) / cycle
             break
-    return describe(sums, ordered, floor, idle, (now - begun) / cycle, row)
+    return describe(sums, ordered, floor, idle, (now - start) / cycle, row)

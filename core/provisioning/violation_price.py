@@ -45,7 +45,7 @@ _LOWEST, _HIGHEST, _HALVINGS = -8.0, 8.0, 10
 @serializable
 @dataclass(frozen=True)
 class Prices:
-    """What violations and resizes cost."""
+    """The prices of violations and resizes."""
 
     #: λ, in the demand's unit.
     violation: float
@@ -62,7 +62,7 @@ class Prices:
 def follow(
     demand: Demand, level: Floats, row: Integers, shares: Shares, grid: Floats, prices: Prices
 ) -> Floats:
-    """The allocation of each sample at given prices, shape (n,).
+    """Allocations of a fleet at given prices, shape (n,).
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Payer:
         """Change the allocation where that is worth a resize."""
         watch, prices = self.forecaster.watch, self.prices
         past, level, row = watch.after(state.past, last, time)
-        number = cycle_number(time, past.begun, watch.cycle)
+        number = cycle_number(time, past.first_time, watch.cycle)
         begins = number != state.clock.number
         clock = state.clock.after(number, last.seconds, last.value > state.allocation)
         allocation, resizes = state.allocation, state.resizes + begins
@@ -158,24 +158,24 @@ def fitted_price(
 @inlined
 def unchanged_cost(ratio: float, level: float, violation: float, shares: Any, grid: Floats) -> float:
     """The cost c(A) of an allocation of `ratio` times the level; F is a step function on the grid."""
-    surplus, before, under = 0.0, 0.0, 0.0
+    surplus, before, share = 0.0, 0.0, 0.0
     for k in range(len(grid)):
         if grid[k] > ratio:
             break
-        surplus += (grid[k] - before) * under
-        before, under = grid[k], shares[k]
-    return float(level * (surplus + (ratio - before) * under) + violation * (1.0 - under))
+        surplus += (grid[k] - before) * share
+        before, share = grid[k], shares[k]
+    return float(level * (surplus + (ratio - before) * share) + violation * (1.0 - share))
 
 
 @inlined
 def cheapest(level: float, violation: float, shares: Any, grid: Floats) -> tuple[int, float]:
     """The step of the grid with the lowest cost, and that cost."""
-    surplus, before, under = 0.0, 0.0, 0.0
+    surplus, before, share = 0.0, 0.0, 0.0
     best, lowest = 0, np.inf
     for k in range(len(grid)):
-        surplus += (grid[k] - before) * under
-        before, under = grid[k], shares[k]
-        cost = level * surplus + violation * (1.0 - under)
+        surplus += (grid[k] - before) * share
+        before, share = grid[k], shares[k]
+        cost = level * surplus + violation * (1.0 - share)
         if cost < lowest:
             best, lowest = k, cost
     return best, lowest

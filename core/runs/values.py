@@ -48,7 +48,7 @@ class RunInfo:
     created: datetime
     #: How many entries its stored ledger has; 0 without one.
     ticks: int
-    #: Every measure of `core.experiments.leaderboard.EVERY_MEASURE`, ``migrations``, ``failed_actions``,
+    #: Every measure of `core.experiments.leaderboard.ALL_MEASURES`, ``migrations``, ``failed_actions``,
     #: ``failed_jobs`` and ``decisions``; None until it is done.
     summary: Mapping[str, Any] | None
 

@@ -8,15 +8,15 @@ from core.sequences.forecast import (
     dwell_times_after,
     forecaster,
 )
-from core.sequences.graph import END, MOST_MEMORY, Step, TransitionGraph, transition_graph
-from core.sequences.packing import MOST_UNIT, Element, PackedSequences, pack, pack_sequences, unpack
+from core.sequences.graph import END, MAX_MEMORY, Step, TransitionGraph, transition_graph
+from core.sequences.packing import MAX_UNIT_LENGTH, Element, PackedSequences, pack, pack_sequences, unpack
 from core.sequences.runs import PhaseSequences, Warmup, phase_sequences
 from core.sequences.tree import PrefixTree, TreePath, paths_of, prefix_tree, prototypes_of
 
 __all__ = [
     "END",
-    "MOST_MEMORY",
-    "MOST_UNIT",
+    "MAX_MEMORY",
+    "MAX_UNIT_LENGTH",
     "DwellTimes",
     "Element",
     "Forecaster",

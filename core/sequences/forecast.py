@@ -1,4 +1,4 @@
-"""What comes next: P(phase after h steps | last m phases).
+"""Forecasts the next phases: P(phase after h steps | last m phases).
 
 A state's own transitions are used where it was seen at least 20 times; otherwise those of the state
 without its oldest phase, down to the present phase alone (*back-off*). h steps are h products with the
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError, NotFoundError
-from core.sequences.graph import END, MOST_MEMORY, Step, transition_graph
+from core.sequences.graph import END, MAX_MEMORY, Step, transition_graph
 from core.sequences.packing import Element
 
 if TYPE_CHECKING:
@@ -63,30 +63,30 @@ class DwellTimes:
 
     @property
     def hazard(self) -> FloatArray:
-        """P(left at this duration | lasted that long), shape (n,)."""
+        """P(ended at this duration | lasted that long), shape (n,)."""
         return self.counts / np.maximum(self.at_risk, 1)
 
     @property
-    def share_left_by(self) -> FloatArray:
-        """P(left by this duration), shape (n,)."""
+    def share_ended_by(self) -> FloatArray:
+        """P(ended by this duration), shape (n,)."""
         return 1.0 - np.cumprod(1.0 - self.hazard)
 
-    def leave_within(self, seconds: float, stayed: float = 0.0) -> float:
-        """P(left within `seconds` more | has stayed `stayed` seconds); NaN where no run lasted that long."""
-        if not self.n_runs or stayed >= self.seconds[-1]:
+    def leave_within(self, seconds: float, elapsed: float = 0.0) -> float:
+        """P(leave within `seconds` more | `elapsed` seconds passed); NaN where no run lasted that long."""
+        if not self.n_runs or elapsed >= self.seconds[-1]:
             return float("nan")
-        inside = (self.times > stayed) & (self.times <= stayed + seconds)
+        inside = (self.times > elapsed) & (self.times <= elapsed + seconds)
         return float(1.0 - np.prod(1.0 - self.hazard[inside]))
 
 
 def runs_after(sequences: PhaseSequences, after: Sequence[int]) -> IntArray:
     """The runs of the last of some phases that directly followed the others."""
-    found = np.flatnonzero(sequences.phase == after[-1])
+    runs = np.flatnonzero(sequences.phase == after[-1])
     for back, phase in enumerate(reversed(after[:-1]), 1):
-        found = found[found >= back]
-        same = sequences.owner[found - back] == sequences.owner[found]
-        found = found[same & (sequences.phase[found - back] == phase)]
-    return found
+        runs = runs[runs >= back]
+        same_owner = sequences.owner[runs - back] == sequences.owner[runs]
+        runs = runs[same_owner & (sequences.phase[runs - back] == phase)]
+    return runs
 
 
 def dwell_times_after(
@@ -105,17 +105,17 @@ def dwell_times_after(
     """
     runs = runs_after(sequences, after)
     seconds = sequences.seconds[runs].astype(np.float64)
-    left = np.ones(len(runs), bool)
+    has_ended = np.ones(len(runs), bool)
     if not ends_leave:
-        left = runs != sequences.offsets[1:][sequences.owner[runs]] - 1
-    times, inverse = np.unique(seconds[left], return_inverse=True)
+        has_ended = runs != sequences.offsets[1:][sequences.owner[runs]] - 1
+    times, inverse = np.unique(seconds[has_ended], return_inverse=True)
     ordered = np.sort(seconds)
     at_risk = len(ordered) - np.searchsorted(ordered, times, side="left")
     return DwellTimes(ordered, times, np.bincount(inverse, minlength=len(times)), at_risk)
 
 
 MIN_COUNT = 20
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class PhaseForecast:
     #: The part of them that was seen often enough and is used.
     used: State
     #: How often `used` was seen.
-    seen: int
+    count: int
     #: The number of steps ahead.
     steps: int
     #: The possible phases, the most probable first. Counts are those of the next step.
@@ -151,7 +151,7 @@ class Forecaster:
     graphs
         The graphs of memory 1, 2 and so on of the same sequences, up to the longest memory; their steps are
         `Step.RUN`, or `Step.SAMPLE`, where a phase may follow itself.
-    least
+    min_count
         The fewest observations of a state for its own transitions to be used.
 
     Raises
@@ -160,10 +160,10 @@ class Forecaster:
         If the graphs remember samples instead of runs.
     """
 
-    def __init__(self, graphs: Sequence[TransitionGraph], least: int = MIN_COUNT) -> None:
+    def __init__(self, graphs: Sequence[TransitionGraph], min_count: int = MIN_COUNT) -> None:
         if graphs[0].step is Step.WINDOW:
             raise InputError("Forecasts remember runs, not samples.", "Choose steps of runs or of samples.")
-        self.memory, self.least = len(graphs), least
+        self.memory, self.min_count = len(graphs), min_count
         self.phases = graphs[0].phases
         self._rows: dict[State, dict[int, int]] = defaultdict(dict)
         for length, graph in enumerate(graphs, 1):
@@ -180,13 +180,13 @@ class Forecaster:
                 row[phase] = row.get(phase, 0) + count
 
     def count_state(self, state: State) -> int:
-        """How often a state was seen."""
+        """The number of occurrences of a state."""
         return sum(self._rows.get(state, {}).values())
 
     def usable_state(self, state: State) -> State:
         """The longest suffix of a state that was seen often enough; the present phase at least."""
         state = state[-self.memory :]
-        while len(state) > 1 and self.count_state(state) < self.least:
+        while len(state) > 1 and self.count_state(state) < self.min_count:
             state = state[1:]
         return state
 
@@ -207,10 +207,10 @@ class Forecaster:
         NotFoundError
             If the present phase was never seen.
         """
-        if not after or not 1 <= steps <= MOST_STEPS:
+        if not after or not 1 <= steps <= MAX_STEPS:
             raise InputError(
                 "A forecast starts from at least one phase and looks at least one step ahead.",
-                f"Name one to {self.memory} phases, and 1 to {MOST_STEPS} steps.",
+                f"Name one to {self.memory} phases, and 1 to {MAX_STEPS} steps.",
             )
         used = self.usable_state(tuple(after))
         if not self.count_state(used):
@@ -225,9 +225,9 @@ class Forecaster:
             total[state[-1]] += chance
         row = self._rows[used]
         order = {phase: place for place, phase in enumerate((*self.phases, END))}
-        found = [NextPhase(phase, chance, row.get(phase, 0)) for phase, chance in total.items()]
-        found.sort(key=lambda each: (-round(each.probability, 12), order[each.phase]))
-        return PhaseForecast(tuple(after), used, self.count_state(used), steps, tuple(found))
+        next_phases = [NextPhase(phase, chance, row.get(phase, 0)) for phase, chance in total.items()]
+        next_phases.sort(key=lambda each: (-round(each.probability, 12), order[each.phase]))
+        return PhaseForecast(tuple(after), used, self.count_state(used), steps, tuple(next_phases))
 
     def _advance(self, chances: dict[State, float]) -> dict[State, float]:
         after: dict[State, float] = defaultdict(float)
@@ -248,13 +248,15 @@ class Forecaster:
 
 
 def forecaster(
-    sequences: PhaseSequences, memory: int = MOST_MEMORY, step: Step = Step.RUN, least: int = MIN_COUNT
+    sequences: PhaseSequences, memory: int = MAX_MEMORY, step: Step = Step.RUN, min_count: int = MIN_COUNT
 ) -> Forecaster:
-    """A forecaster for sequences, with the given memory and steps.
+    """A forecaster for sequences, with a memory and a kind of step.
 
     Raises
     ------
     InputError
         If the memory is not 1, 2 or 3, or the steps remember samples.
     """
-    return Forecaster([transition_graph(sequences, length, step) for length in range(1, memory + 1)], least)
+    return Forecaster(
+        [transition_graph(sequences, length, step) for length in range(1, memory + 1)], min_count
+    )

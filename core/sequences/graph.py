@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray
 
 END = -2
-MOST_MEMORY = 3
+MAX_MEMORY = 3
 State = tuple[int, ...]
 
 
 class Step(StrEnum):
-    """What one step of the graph is.
+    """The kinds of steps of the graph.
 
     ``RUN``: from one run to the next; no self-loops. ``SAMPLE``: from one sample to the next, remembering
     the last m runs, so that staying is a self-loop of probability p and the expected dwell time is 1/(1 − p)
@@ -65,9 +65,9 @@ class TransitionGraph:
     @cached_property
     def _edges(self) -> tuple[IntArray, IntArray, IntArray]:
         width = len(self.states) + 1
-        found, inverse = group_keys(self.at * width + self.to, width * width)
-        count = np.bincount(inverse, self.weight, minlength=len(found)).astype(np.int64)
-        return found // width, found % width, count
+        keys, inverse = group_keys(self.at * width + self.to, width * width)
+        count = np.bincount(inverse, self.weight, minlength=len(keys)).astype(np.int64)
+        return keys // width, keys % width, count
 
     @property
     def source(self) -> IntArray:
@@ -81,12 +81,12 @@ class TransitionGraph:
 
     @property
     def count(self) -> IntArray:
-        """How often each edge was taken, shape (n_edges,)."""
+        """The number of times that each edge was taken, shape (n_edges,)."""
         return self._edges[2]
 
     @cached_property
     def visits(self) -> IntArray:
-        """How many steps were taken from each state, shape (n_states,)."""
+        """The number of steps from each state, shape (n_states,)."""
         return np.bincount(self.at, self.weight, minlength=len(self.states)).astype(np.int64)
 
     @cached_property
@@ -130,14 +130,14 @@ class TransitionGraph:
             Their indices in the set, those that did so most often first, and how often each did.
         """
         size = len(state)
-        mine = [number for number, each in enumerate(self.states) if each[-size:] == state]
-        taken = np.isin(self.at, mine)
+        numbers = [number for number, each in enumerate(self.states) if each[-size:] == state]
+        matches = np.isin(self.at, numbers)
         if phase is not None:
-            taken &= self.last[self.to] == phase
-        found, inverse = np.unique(self.owner[taken], return_inverse=True)
-        times = np.bincount(inverse, self.weight[taken], minlength=len(found)).astype(np.int64)
+            matches &= self.last[self.to] == phase
+        owners, inverse = np.unique(self.owner[matches], return_inverse=True)
+        times = np.bincount(inverse, self.weight[matches], minlength=len(owners)).astype(np.int64)
         order = np.argsort(-times, kind="stable")
-        return found[order], times[order]
+        return owners[order], times[order]
 
 
 def transition_graph(sequences: PhaseSequences, memory: int = 1, step: Step = Step.RUN) -> TransitionGraph:
@@ -148,7 +148,7 @@ def transition_graph(sequences: PhaseSequences, memory: int = 1, step: Step = St
     InputError
         If the memory is not 1, 2 or 3.
     """
-    if not 1 <= memory <= MOST_MEMORY:
+    if not 1 <= memory <= MAX_MEMORY:
         raise InputError(f"The memory of the graph cannot be {memory}.", "Choose 1, 2 or 3.")
     code, owner, entries = sequences.code, sequences.owner, np.ones_like(sequences.length)
     if step is Step.WINDOW:
@@ -157,8 +157,8 @@ def transition_graph(sequences: PhaseSequences, memory: int = 1, step: Step = St
     states, number = _build_states(sequences.phases, code, owner, memory)
     goes_on = np.diff(owner, append=-1) == 0
     to = np.where(goes_on, np.roll(number, -1), len(states))
-    more = np.zeros_like(entries) if step is Step.RUN else sequences.length - entries
-    stays = np.flatnonzero(more > 0)
+    loops = np.zeros_like(entries) if step is Step.RUN else sequences.length - entries
+    stays = np.flatnonzero(loops > 0)
     staying = number[np.cumsum(entries)[stays] - 1]
     return TransitionGraph(
         memory,
@@ -168,7 +168,7 @@ def transition_graph(sequences: PhaseSequences, memory: int = 1, step: Step = St
         at=np.concatenate([number, staying]),
         to=np.concatenate([to, staying]),
         owner=np.concatenate([owner, sequences.owner[stays]]),
-        weight=np.concatenate([np.ones(len(number), np.int64), more[stays]]),
+        weight=np.concatenate([np.ones(len(number), np.int64), loops[stays]]),
     )
 
 
@@ -180,10 +180,10 @@ def _build_states(
     key = entry.astype(np.int64)
     for back in range(1, memory):
         before = np.zeros_like(key)
-        same = owner[back:] == owner[:-back]
-        before[back:] = np.where(same, entry[:-back], 0)
+        same_owner = owner[back:] == owner[:-back]
+        before[back:] = np.where(same_owner, entry[:-back], 0)
         key += before * base**back
-    found, number = group_keys(key, base**memory)
-    digits = [[(value // base**back) % base for back in reversed(range(memory))] for value in found.tolist()]
+    keys, number = group_keys(key, base**memory)
+    digits = [[(value // base**back) % base for back in reversed(range(memory))] for value in keys.tolist()]
     states = tuple(tuple(phases[d - 1] for d in each if d) for each in digits)
     return states, number

@@ -36,17 +36,17 @@ def group_keys(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
         Where it is not much larger than n, nothing is sorted.
     """
     if bound > len(keys) + _MAX_SYMBOLS:
-        found, place = np.unique(keys, return_inverse=True)
-        return found, place
-    there = np.zeros(bound, bool)
-    there[keys] = True
-    found = np.flatnonzero(there)
+        distinct, place = np.unique(keys, return_inverse=True)
+        return distinct, place
+    occurs = np.zeros(bound, bool)
+    occurs[keys] = True
+    distinct = np.flatnonzero(occurs)
     places = np.zeros(bound, np.int64)
-    places[found] = np.arange(len(found))
-    return found, places[keys]
+    places[distinct] = np.arange(len(distinct))
+    return distinct, places[keys]
 
 
-MOST_UNIT = 3
+MAX_UNIT_LENGTH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class Element:
     repeats: int = 1
 
     def __str__(self) -> str:
-        """As people read it: ``φ3``, or ``(φ5·φ1)×4``."""
+        """The element as text: ``φ3``, or ``(φ5·φ1)×4``."""
         return self.to_text(str(self.repeats))
 
     def to_text(self, times: str) -> str:
-        """As people read it, with `times` for the number of repetitions where there are any."""
+        """The element as text, with `times` for the number of repetitions."""
         inner = "·".join("warm-up" if phase < 0 else f"φ{phase + 1}" for phase in self.phases)
         return inner if self.repeats == 1 else f"({inner})×{times}"
 
@@ -89,23 +89,23 @@ class PackedSequences:
     def _symbols(self) -> tuple[IntArray, tuple[Element, ...]]:
         code, n = self.sequences.code, len(self.sequences.phases) + 1
         key = (self.repeats > 1).astype(np.int64)
-        for place in range(MOST_UNIT):
+        for place in range(MAX_UNIT_LENGTH):
             inside = self.unit > place
             at = np.where(inside, self.start + place, 0)
             key = key * n + np.where(inside, code[at] + 1 if len(code) else 0, 0)
-        found, symbol = group_keys(key, 2 * n**MOST_UNIT)
-        first = np.empty(len(found), np.int64)
+        keys, symbol = group_keys(key, 2 * n**MAX_UNIT_LENGTH)
+        first = np.empty(len(keys), np.int64)
         first[symbol[::-1]] = np.arange(len(symbol))[::-1]
         phase = self.sequences.phase
         table = tuple(
-            Element(tuple(phase[self.start[i] : self.start[i] + self.unit[i]].tolist()), 1 + many)
-            for i, many in zip(first.tolist(), (self.repeats[first] > 1).tolist(), strict=True)
+            Element(tuple(phase[self.start[i] : self.start[i] + self.unit[i]].tolist()), 1 + is_repeated)
+            for i, is_repeated in zip(first.tolist(), (self.repeats[first] > 1).tolist(), strict=True)
         )
         return symbol, table
 
     @property
     def symbol(self) -> IntArray:
-        """Which entry of `symbols` each element is, shape (n_elements,)."""
+        """The index of each element in `symbols`, shape (n_elements,)."""
         return self._symbols[0]
 
     @property
@@ -124,38 +124,40 @@ class PackedSequences:
 
 
 def _find_repetitions(phase: IntArray, owner: IntArray, unit: int) -> IntArray:
-    """How often the `unit` runs from each run on repeat in a row within its execution, shape (n_runs,)."""
+    """The number of repetitions in a row of the `unit` runs from each run on, shape (n_runs,)."""
     n = len(phase)
     if n <= unit:
         return np.ones(n, np.int64)
-    again = np.zeros(n, bool)
-    again[:-unit] = (phase[unit:] == phase[:-unit]) & (owner[unit:] == owner[:-unit])
+    equals_next = np.zeros(n, bool)
+    equals_next[:-unit] = (phase[unit:] == phase[:-unit]) & (owner[unit:] == owner[:-unit])
     place = np.arange(n)
-    end = np.minimum.accumulate(np.where(again, n, place)[::-1])[::-1]
+    end = np.minimum.accumulate(np.where(equals_next, n, place)[::-1])[::-1]
     return 1 + (end - place) // unit
 
 
-def _build_elements(phase: IntArray, owner: IntArray, least: int = 1) -> tuple[IntArray, IntArray, IntArray]:
-    """Start, unit and repeats of the elements of flat runs; no unit is shorter than `least` if repeated."""
+def _build_elements(
+    phase: IntArray, owner: IntArray, min_size: int = 1
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Start, unit and repeats of the elements of flat runs; no repeated unit is shorter than `min_size`."""
     unit, repeats = np.ones(len(phase), np.int64), np.ones(len(phase), np.int64)
-    for size in range(least, MOST_UNIT + 1):
-        found = _find_repetitions(phase, owner, size)
-        better = (found > 1) & (found * size > unit * repeats)
-        unit[better], repeats[better] = size, found[better]
+    for size in range(min_size, MAX_UNIT_LENGTH + 1):
+        repetitions = _find_repetitions(phase, owner, size)
+        better = (repetitions > 1) & (repetitions * size > unit * repeats)
+        unit[better], repeats[better] = size, repetitions[better]
     start = _walk_covered(unit * repeats)
     return start, unit[start], repeats[start]
 
 
 def _walk_covered(covered: IntArray) -> IntArray:
-    """Where elements begin if each takes the runs that it covers, from the left."""
+    """The start of each element, if elements take the runs that they cover from the left."""
     longer = np.flatnonzero(covered > 1)
     inside = np.zeros(len(covered) + 1, np.int64)
-    free, taken = 0, []
+    free, begins = 0, []
     for at, size in zip(longer.tolist(), covered[longer].tolist(), strict=True):
         if at >= free:
-            taken.append(at)
+            begins.append(at)
             free = at + size
-    begin = np.array(taken, np.int64)
+    begin = np.array(begins, np.int64)
     inside[begin + 1] += 1
     np.subtract.at(inside, begin + covered[begin], 1)
     return np.flatnonzero(np.cumsum(inside[:-1]) == 0)
@@ -163,7 +165,7 @@ def _walk_covered(covered: IntArray) -> IntArray:
 
 def pack_sequences(sequences: PhaseSequences) -> PackedSequences:
     """Pack the sequences of all executions at once."""
-    start, unit, repeats = _build_elements(sequences.phase, sequences.owner, least=2)
+    start, unit, repeats = _build_elements(sequences.phase, sequences.owner, min_size=2)
     offsets = np.searchsorted(start, sequences.offsets)
     return PackedSequences(sequences, start, unit, repeats, offsets)
 
@@ -171,10 +173,10 @@ def pack_sequences(sequences: PhaseSequences) -> PackedSequences:
 def pack(phases: Sequence[int]) -> tuple[Element, ...]:
     """Pack the phases of one execution's runs; equal neighbours are packed too."""
     values = np.array(phases, np.int64)
-    found = zip(
+    elements = zip(
         *(part.tolist() for part in _build_elements(values, np.zeros(len(values), np.int64))), strict=True
     )
-    return tuple(Element(tuple(values[at : at + unit].tolist()), repeats) for at, unit, repeats in found)
+    return tuple(Element(tuple(values[at : at + unit].tolist()), repeats) for at, unit, repeats in elements)
 
 
 def unpack(elements: Iterable[Element]) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Warmup(StrEnum):
-    """What becomes of samples without a full window."""
+    """The treatment of samples without a full window."""
 
     SKIP = "skip"
     OWN = "own"
@@ -115,12 +115,12 @@ def phase_sequences(
     owner = np.repeat(np.arange(n), np.diff(run_offsets))
     if durations is None:
         durations = np.bincount(owner, runs.seconds, minlength=n).astype(np.float64)
-    kept = np.flatnonzero(runs.phase != WARM_UP) if warmup is Warmup.SKIP else np.arange(len(owner))
-    known = (*((WARM_UP,) if warmup is Warmup.OWN and WARM_UP in runs.phase else ()), *phases)
-    owner, phase = owner[kept], runs.phase[kept].astype(np.int64)
+    selected = np.flatnonzero(runs.phase != WARM_UP) if warmup is Warmup.SKIP else np.arange(len(owner))
+    all_phases = (*((WARM_UP,) if warmup is Warmup.OWN and WARM_UP in runs.phase else ()), *phases)
+    owner, phase = owner[selected], runs.phase[selected].astype(np.int64)
     first = np.flatnonzero((np.diff(owner, prepend=-1) != 0) | (np.diff(phase, prepend=WARM_UP - 1) != 0))
-    length, seconds = runs.length[kept], runs.seconds[kept]
+    length, seconds = runs.length[selected], runs.seconds[selected]
     if len(first):
         length, seconds = np.add.reduceat(length, first), np.add.reduceat(seconds, first)
     offsets = np.searchsorted(owner[first], np.arange(n + 1))
-    return PhaseSequences(tuple(ids), known, offsets, phase[first], length, seconds, durations)
+    return PhaseSequences(tuple(ids), all_phases, offsets, phase[first], length, seconds, durations)

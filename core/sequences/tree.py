@@ -54,7 +54,7 @@ class PrefixTree:
 
     @cached_property
     def ends(self) -> IntArray:
-        """How many paths end at each node, shape (n_nodes,)."""
+        """The number of paths that end at each node, shape (n_nodes,)."""
         return np.bincount(self.end, minlength=self.n_nodes)
 
     def path(self, node: int) -> tuple[Element, ...]:
@@ -67,8 +67,8 @@ class PrefixTree:
 
     def children(self, node: int) -> list[int]:
         """The nodes after a node, the most frequent first."""
-        found: list[int] = np.flatnonzero(self.parent == node).tolist()
-        return found
+        nodes: list[int] = np.flatnonzero(self.parent == node).tolist()
+        return nodes
 
     def executions(self, node: int) -> IntArray:
         """The executions that go through or end at a node, in the order of the set."""
@@ -89,18 +89,18 @@ def prefix_tree(packed: PackedSequences) -> PrefixTree:
     while len(going):
         element = begin[going] + depth
         key = at[going] * n_symbols + packed.symbol[element]
-        found, first, inverse, count = np.unique(
+        keys, first, inverse, count = np.unique(
             key, return_index=True, return_inverse=True, return_counts=True
         )
-        parent = found // n_symbols
+        parent = keys // n_symbols
         order = np.lexsort((first, -count, parent))
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         at[going] = node_of[element] = total + rank[inverse]
-        depth, total, alone = depth + 1, total + len(found), len(found) == len(going)
-        levels.append((parent[order], found[order] % n_symbols, count[order], np.full(len(found), depth)))
+        depth, total, all_alone = depth + 1, total + len(keys), len(keys) == len(going)
+        levels.append((parent[order], keys[order] % n_symbols, count[order], np.full(len(keys), depth)))
         going = going[sizes[going] > depth]
-        if alone:
+        if all_alone:
             levels.append(_merge_chains(packed, node_of, going[np.argsort(at[going])], depth, total))
             break
     parent, symbol, count, depths = (np.concatenate(parts) for parts in zip(*levels, strict=True))
@@ -110,7 +110,7 @@ def prefix_tree(packed: PackedSequences) -> PrefixTree:
 def _merge_chains(
     packed: PackedSequences, node_of: IntArray, going: IntArray, depth: int, total: int
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """All further nodes where every execution stands alone: one chain each, numbered level by level.
+    """The remaining nodes where every execution is alone: one chain each, numbered level by level.
 
     Parameters
     ----------
@@ -121,14 +121,14 @@ def _merge_chains(
     depth, total
         The depth of those nodes, and the number of nodes so far.
     """
-    left = np.diff(packed.offsets)[going] - depth
-    owner = np.repeat(np.arange(len(going)), left)
-    further = np.arange(len(owner)) - np.repeat(np.cumsum(left) - left, left)
-    element = packed.offsets[:-1][going][owner] + depth + further
-    order = np.argsort(further, kind="stable")
+    lengths = np.diff(packed.offsets)[going] - depth
+    owner = np.repeat(np.arange(len(going)), lengths)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    element = packed.offsets[:-1][going][owner] + depth + place
+    order = np.argsort(place, kind="stable")
     node_of[element[order]] = total + np.arange(len(order))
     element = element[order]
-    return node_of[element - 1], packed.symbol[element], np.ones_like(element), depth + 1 + further[order]
+    return node_of[element - 1], packed.symbol[element], np.ones_like(element), depth + 1 + place[order]
 
 
 COVERAGE = 0.9
@@ -164,12 +164,12 @@ class TreePath:
         return self.tree.path(self.node)
 
     def __str__(self) -> str:
-        """As people read it: ``φ3 (φ5·φ1)×n``."""
+        """The path as text: ``φ3 (φ5·φ1)×n``."""
         return " ".join(each.to_text("n") for each in self.elements) or "warm-up only"
 
 
 def paths_of(tree: PrefixTree) -> tuple[TreePath, ...]:
-    """All paths, the most frequent first; of two equally frequent, that of the earlier execution."""
+    """All paths, the most frequent first; ties in the order of executions."""
     durations, end = tree.packed.sequences.durations, tree.end
     if not len(end):
         return ()

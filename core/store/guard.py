@@ -28,8 +28,8 @@ UNKNOWN_DAMAGE = "is damaged in a way that PhaseDock does not know"
 def guard_reader(path: str | PathLike[str] | None, progress: Progress = silent) -> Iterator[Progress]:
     """Run a reader; yields the callback that it reports to.
 
-    Raises PhaseDockError for the reader's own, its sentences cut to `core.errors.MOST_SENTENCE` characters;
-    InputError in place of any other exception but MemoryError.
+    Raises PhaseDockError for the reader's own errors, with sentences of at most
+    `core.errors.MAX_SENTENCE_LENGTH` characters; InputError in place of any other exception but MemoryError.
     """
     callback = _GuardedCallback(progress)
     try:

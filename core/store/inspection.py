@@ -122,12 +122,12 @@ def inspect_single_file(path: Path, as_written: bool = False) -> Inspection:
     mapping: ColumnMapping | None
     reasons: tuple[str, ...]
     try:
-        found = _recognise_source(source)
+        recognition = _recognise_source(source)
     except InputError as error:
         layout, label, mapping, reasons = "", "unknown", None, (error.message, error.hint)
     else:
-        layout, label, reasons = found.layout, found.label, found.reasons
-        mapping = replace(found.mapping, as_written=as_written)
+        layout, label, reasons = recognition.layout, recognition.label, recognition.reasons
+        mapping = replace(recognition.mapping, as_written=as_written)
         reasons = (*reasons, *filter(None, [_describe_second_clock(source, mapping)]))
     size = path.stat().st_size
     return Inspection(
@@ -150,10 +150,10 @@ def _recognise_source(source: Source) -> Recognition:
 
     Raises InputError if no column has numbers.
     """
-    found = recognise_layout(source.header, source.rows, _layout_of_reader(source))
+    recognition = recognise_layout(source.header, source.rows, _layout_of_reader(source))
     if isinstance(source, PivotedTable):
-        return replace(found, mapping=source.as_read(found.mapping))
-    return found
+        return replace(recognition, mapping=source.as_read(recognition.mapping))
+    return recognition
 
 
 def _layout_of_reader(source: Source) -> str:
@@ -165,13 +165,13 @@ def _layout_of_reader(source: Source) -> str:
 
 
 def _columns(source: Source) -> tuple[ColumnInfo, ...]:
-    found = []
+    columns = []
     for i, name in enumerate(source.header):
         texts = [row[i].strip() for row in source.rows if i < len(row)]
         dtype = source.types[i] if source.types else _guess_dtype(texts)
         examples = tuple(dict.fromkeys(text for text in texts if text not in EMPTY))[:3]
-        found.append(ColumnInfo(name, dtype, examples))
-    return tuple(found)
+        columns.append(ColumnInfo(name, dtype, examples))
+    return tuple(columns)
 
 
 def _guess_dtype(texts: Sequence[str]) -> str:
@@ -204,12 +204,12 @@ def read_single_file(
     rest_of_progress = scale_progress(progress, 0.8, 1.0)
     try:
         traces, report = build(raw, mapping, rest_of_progress)
-        found = report
+        first_report = report
     except UnusableError as error:
-        found = error.report
-        if not isinstance(source, ExactSource) or not _needs_exact(source, raw, found):
+        first_report = error.report
+        if not isinstance(source, ExactSource) or not _needs_exact(source, raw, first_report):
             raise
-    if isinstance(source, ExactSource) and _needs_exact(source, raw, found):
+    if isinstance(source, ExactSource) and _needs_exact(source, raw, first_report):
         traces, report = _read_exactly(source, mapping, progress, build)
     report = _add_second_clock(report, source, mapping)
     return traces, _add_unused_columns(report, source, mapping) if is_guessed else report

@@ -55,17 +55,17 @@ def list_files(folder: Path) -> tuple[Path, ...]:
 
     Raises InputError if there is none, or more than `MAX_FILES`.
     """
-    found = tuple(sorted(one for one in folder.iterdir() if one.is_file() and not one.name.startswith(".")))
-    if not found:
+    files = tuple(sorted(one for one in folder.iterdir() if one.is_file() and not one.name.startswith(".")))
+    if not files:
         raise InputError(
             f"“{folder.name}” is a folder without files.", "Choose a file, or a folder of files."
         )
-    if len(found) > MAX_FILES:
+    if len(files) > MAX_FILES:
         raise InputError(
-            f"“{folder.name}” has {len(found):,} files; at most {MAX_FILES} are joined.",
+            f"“{folder.name}” has {len(files):,} files; at most {MAX_FILES} are joined.",
             "Put their rows into fewer files.",
         )
-    return found
+    return files
 
 
 def inspect_folder(folder: Path) -> Inspection:
@@ -103,11 +103,11 @@ def inspect_folder(folder: Path) -> Inspection:
 
 
 def _suggest_mapping(previews: Sequence[FilePreview], names: Sequence[Mapping[str, str]]) -> ColumnMapping:
-    """Suggest the mapping of the joined table; CPU and memory are those of the first file."""
+    """Suggest the mapping of the joined table; the first file's CPU and memory keep their roles."""
     features: dict[str, MappedColumn] = {}
     for one, names_in_all in zip(previews, names, strict=True):
         for mapped in one.mapping.features:
-            used_roles = {known.role for known in features.values()}
+            used_roles = {feature.role for feature in features.values()}
             role = Role.OTHER if mapped.role in used_roles & {Role.CPU, Role.MEMORY} else mapped.role
             features.setdefault(
                 names_in_all[mapped.column], MappedColumn(names_in_all[mapped.column], role, mapped.unit_key)
@@ -159,16 +159,13 @@ def _reasons(previews: Sequence[FilePreview], joined: JoinedFiles) -> list[str]:
 def _columns(
     previews: Sequence[FilePreview], names: Sequence[Mapping[str, str]], traces: TraceSet
 ) -> tuple[ColumnInfo, ...]:
-    found = {
-        EXECUTION: ColumnInfo(EXECUTION, "text", traces.ids[:3]),
-        TIME: ColumnInfo(TIME, "time", ()),
-    }
+    columns = {EXECUTION: ColumnInfo(EXECUTION, "text", traces.ids[:3]), TIME: ColumnInfo(TIME, "time", ())}
     for one, names_in_all in zip(previews, names, strict=True):
         for column in one.inspection.columns:
             name = names_in_all.get(column.name, column.name)
             if column.name in names_in_all or column.name in one.mapping.attributes:
-                found.setdefault(name, replace(column, name=name))
-    return tuple(found.values())
+                columns.setdefault(name, replace(column, name=name))
+    return tuple(columns.values())
 
 
 def _preview(traces: TraceSet, mapping: ColumnMapping) -> tuple[tuple[str, ...], ...]:
@@ -182,10 +179,10 @@ def _preview(traces: TraceSet, mapping: ColumnMapping) -> tuple[tuple[str, ...],
             for feature, column in zip(traces.features, traces.columns, strict=True)
         }
         values |= {key: texts[owner] for key, texts in traces.attributes.items()}
-        known = [
+        cells = [
             values.get(name, "") for name in (*(f.column for f in mapping.features), *mapping.attributes)
         ]
-        rows.append((traces.ids[owner], _format_time(float(traces.time[i])), *known))
+        rows.append((traces.ids[owner], _format_time(float(traces.time[i])), *cells))
     return tuple(rows)
 
 
@@ -217,7 +214,7 @@ def read_folder(folder: Path, mapping: ColumnMapping | None, progress: Progress)
         mapping.require(mapping.columns)
     parts, reports = [], list[tuple[str, Report]]()
     mappings_by_file, clocks = _split_mapping(paths, mapping), dict[str, str]()
-    for i, (path, (file_mapping, names, found)) in enumerate(mappings_by_file.items()):
+    for i, (path, (file_mapping, names, inspection)) in enumerate(mappings_by_file.items()):
         file_progress = scale_progress(
             progress, 0.9 * i / len(mappings_by_file), 0.9 * (i + 1) / len(mappings_by_file)
         )
@@ -228,7 +225,7 @@ def read_folder(folder: Path, mapping: ColumnMapping | None, progress: Progress)
         parts.append(make_file_part(path.name, traces, report, names, file_mapping.execution is None))
         reports.append((path.name, report))
         clocks[path.name] = find_clock(
-            file_mapping.time_unit, _preview_cells(found, file_mapping.time), float(traces.time.min())
+            file_mapping.time_unit, _preview_cells(inspection, file_mapping.time), float(traces.time.min())
         )
     problems = [one for file, report in reports for one in _prefix_file(file, report.problems)]
     problems += _report_unused([path.name for path in paths if path not in mappings_by_file])
@@ -247,14 +244,14 @@ def _split_mapping(
 ) -> dict[Path, tuple[ColumnMapping, dict[str, str], Inspection]]:
     """Split the mapping by file: each file's mapping, its columns' names in the join, its inspection."""
     recognised = {path: inspect_single_file(path) for path in paths}
-    suggestions = {path: _require_mapping(found.mapping) for path, found in recognised.items()}
+    suggestions = {path: _require_mapping(inspection.mapping) for path, inspection in recognised.items()}
     common = _time_unit(list(suggestions.values()))
     mappings_by_file: dict[Path, tuple[ColumnMapping, dict[str, str], Inspection]] = {}
-    known = set[str]()
+    column_names = set[str]()
     for path, suggestion in suggestions.items():
         header = [column.name for column in recognised[path].columns]
         names = _rename_columns(header, path, mapping)
-        known |= set(names.values()) | set(header)
+        column_names |= set(names.values()) | set(header)
         features = tuple(
             replace(one, column=name)
             for one in mapping.features
@@ -277,36 +274,36 @@ def _split_mapping(
                 assumed=(),
             )
             mappings_by_file[path] = (file_mapping, names, recognised[path])
-    _check_mapping(mapping, known)
+    _check_mapping(mapping, column_names)
     return mappings_by_file
 
 
-def _preview_cells(found: Inspection, name: str | None) -> list[str]:
+def _preview_cells(inspection: Inspection, name: str | None) -> list[str]:
     """Return the first cells of a column as written."""
-    place = [column.name for column in found.columns].index(name or "")
-    return [row[place] for row in found.rows_preview if place < len(row)]
+    place = [column.name for column in inspection.columns].index(name or "")
+    return [row[place] for row in inspection.rows_preview if place < len(row)]
 
 
 def _rename_columns(header: Sequence[str], path: Path, mapping: ColumnMapping) -> dict[str, str]:
     """Return the names in the joined mapping of the columns of a file."""
-    wanted = {one.column for one in mapping.features}
+    mapped_names = {one.column for one in mapping.features}
     names = {}
     for name in header:
         labelled = (f"{name} ({label})" for label in (strip_endings(path.name), path.name))
-        names_in_all = next((one for one in labelled if one in wanted), name)
-        if names_in_all in wanted:
+        names_in_all = next((one for one in labelled if one in mapped_names), name)
+        if names_in_all in mapped_names:
             names[name] = names_in_all
     return names
 
 
-def _check_mapping(mapping: ColumnMapping, known: set[str]) -> None:
+def _check_mapping(mapping: ColumnMapping, column_names: set[str]) -> None:
     """Check that the mapping is of joined files."""
     if mapping.execution not in (None, EXECUTION) or mapping.time != TIME or mapping.execution_parts:
         raise InputError(
             "Joined files use the columns of execution and time recognised in each file.",
             "Import a file alone to choose its columns of execution and time.",
         )
-    missing = [name for name in mapping.columns if name not in known | {EXECUTION, TIME}]
+    missing = [name for name in mapping.columns if name not in column_names | {EXECUTION, TIME}]
     if missing:
         raise InputError(f"None of the files has a column {format_names(missing)}.", "Change the mapping.")
 

@@ -97,5 +97,5 @@ class _Reader:
         for (cls, field), enum in _ENUMS.items():
             if cls == name and field in values:
                 values[field] = enum(values[field])
-        known = _NAMES[_CLASSES[name]]
-        return _CLASSES[name](**{field: value for field, value in values.items() if field in known})
+        field_names = _NAMES[_CLASSES[name]]
+        return _CLASSES[name](**{field: value for field, value in values.items() if field in field_names})

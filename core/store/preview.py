@@ -149,8 +149,8 @@ def _require_time(inspection: Inspection) -> ColumnMapping:
         raise InputError("None of its columns contains numbers.", inspection.reasons[-1])
     if inspection.mapping.time is None:
         raise InputError(
-            "It has no column of times, and files are joined by execution and time.",
-            "Import it alone, or write it with times.",
+            "It has no time column, and files are joined by execution and time.",
+            "Import it alone, or add a time column.",
         )
     return inspection.mapping
 
@@ -228,12 +228,12 @@ def join_previews(previews: Sequence[FilePreview]) -> JoinedFiles:
     if has_open_times:
         with suppress(NotJoinedError):
             return _join_parts(
-                [_preview_again(one, one.mapping.time_unit != UNKNOWN, "dmy") for one in previews]
+                [_preview_whole(one, one.mapping.time_unit != UNKNOWN, "dmy") for one in previews]
             )
-    return _join_parts([_preview_again(one, one.whole, "mdy") for one in previews])
+    return _join_parts([_preview_whole(one, one.whole, "mdy") for one in previews])
 
 
-def _preview_again(one: FilePreview, is_unchanged: bool, order: str) -> FilePreview:
+def _preview_whole(one: FilePreview, is_unchanged: bool, order: str) -> FilePreview:
     return one if is_unchanged else preview_file(one.path, not one.whole, order)
 
 

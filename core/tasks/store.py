@@ -24,7 +24,7 @@ from core.tasks.states import RETRYABLE, Move, transition
 from core.workspace.database_schema import LogRow, MetricRow, TaskRow, WorkerRow
 from core.workspace.files import checked_id, new_id
 from core.workspace.records import TaskInfo, TaskState, WorkerInfo
-from core.workspace.repository import moment
+from core.workspace.repository import to_datetime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -128,7 +128,7 @@ def task_info(row: TaskRow, fate: Fate | None = None) -> TaskInfo:
         message=now.get("message", info.message),
         result=now.get("result"),
         error=_error(now.get("error_message"), now.get("error_hint")),
-        finished=moment(now["finished"]),
+        finished=to_datetime(now["finished"]),
         seconds_left=None,
         cancelling=False,
     )
@@ -153,9 +153,9 @@ def _stored_info(row: TaskRow) -> TaskInfo:
         params=row.params,
         result=row.result,
         error=_error(row.error_message, row.error_hint),
-        created=moment(row.created),
-        started=None if row.started is None else moment(row.started),
-        finished=None if row.finished is None else moment(row.finished),
+        created=to_datetime(row.created),
+        started=None if row.started is None else to_datetime(row.started),
+        finished=None if row.finished is None else to_datetime(row.finished),
         seconds_left=seconds_left,
         attempt=row.attempt,
         retry_of=row.retry_of,
@@ -251,7 +251,7 @@ class Tasks:
         if not internal:
             query = query.where(LogRow.internal.is_(False))
         with self._database.read() as session:
-            return [(moment(row.time), row.text) for row in session.scalars(query)]
+            return [(to_datetime(row.time), row.text) for row in session.scalars(query)]
 
     def cancel(self, task: str) -> TaskInfo:
         """Stop a task: at once while it waits, at its next step while it runs.

@@ -55,9 +55,9 @@ def find_sums(traces: TraceSet) -> Iterator[str]:
         if above is not None:
             yield f"“{above}” is beside “{name}”: is it the sum of what is in it?"
             return
-    whole = _find_whole(traces)
-    if whole is not None:
-        yield f"“{whole}” is at every time about the sum or the mean of others: is it an execution?"
+    sum_name = _find_whole(traces)
+    if sum_name is not None:
+        yield f"“{sum_name}” is at every time about the sum or the mean of others: is it an execution?"
 
 
 def _find_whole(traces: TraceSet) -> str | None:
@@ -170,30 +170,30 @@ class Doubt:
 
 def find_doubts(traces: TraceSet) -> tuple[Doubt, ...]:
     """Find everything about a set that does not look like containers, in the order of its features."""
-    found: list[Doubt] = []
+    doubts: list[Doubt] = []
     for feature, values in zip(traces.features, traces.columns, strict=True):
         highest = float(np.fmax.reduce(values, initial=-np.inf))
         sentence = _question_usage(feature.role, feature.unit, highest) if np.isfinite(highest) else None
         sentence = sentence or _question_idle_start(feature, values, highest)
         if sentence:
-            found.append(Doubt(feature.name, "unit", sentence))
+            doubts.append(Doubt(feature.name, "unit", sentence))
         elif _is_size(feature, values, traces):
             statement = f"{ROLE_NAMES[feature.role]} is {format_value(highest, feature.unit)} in every sample"
-            of = "card" if feature.role is Role.GPU_MEMORY else "machine"
-            found.append(
-                Doubt(feature.name, "role", f"{statement}: is “{feature.name}” the size of the {of}?")
+            device = "card" if feature.role is Role.GPU_MEMORY else "machine"
+            doubts.append(
+                Doubt(feature.name, "role", f"{statement}: is “{feature.name}” the size of the {device}?")
             )
     if not any(feature.role in ROLE_UNITS for feature in traces.features):
-        found.append(
+        doubts.append(
             Doubt(None, "unit", "No column is CPU, memory, a GPU, network or disk: what do they measure?")
         )
     sums = [name for name in traces.ids if name.strip().lower() in _SUM_WORDS]
     if sums and traces.n_executions > len(sums):
-        found.append(Doubt(None, "execution", f"“{sums[0]}” is beside other executions: is it their sum?"))
-    found.extend(Doubt(None, "execution", sentence) for sentence in find_sums(traces))
-    found.extend(_find_exceeded_limits(traces))
-    found.extend(_find_odd_times(traces))
-    return tuple(found)
+        doubts.append(Doubt(None, "execution", f"“{sums[0]}” is beside other executions: is it their sum?"))
+    doubts.extend(Doubt(None, "execution", sentence) for sentence in find_sums(traces))
+    doubts.extend(_find_exceeded_limits(traces))
+    doubts.extend(_find_odd_times(traces))
+    return tuple(doubts)
 
 
 def _question_usage(role: Role, unit: Unit, highest: float) -> str | None:
@@ -219,9 +219,11 @@ def _question_bytes(name: str, highest: float) -> str | None:
 
 
 def _question_share(name: str, highest: float) -> str | None:
-    of = "percent of one core" if name == ROLE_NAMES[Role.CPU] else "in another unit"
+    unit = "percent of one core" if name == ROLE_NAMES[Role.CPU] else "in another unit"
     return (
-        f"{name} is up to {format_share(highest)} of the whole: is it {of}?" if highest > MAX_SHARE else None
+        f"{name} is up to {format_share(highest)} of the whole: is it {unit}?"
+        if highest > MAX_SHARE
+        else None
     )
 
 
@@ -298,13 +300,13 @@ def _find_exceeded_limits(traces: TraceSet) -> Iterator[Doubt]:
 
 def _share_above(values: FloatArray, bounds: FloatArray) -> float:
     """Return the share of samples with a bound that exceed it by more than a quarter."""
-    known = above = 0
+    total = above = 0
     for start in range(0, len(values), _BLOCK):
         part, bound = values[start : start + _BLOCK], bounds[start : start + _BLOCK]
         present = np.isfinite(part) & np.isfinite(bound) & (bound > 0)
-        known += int(np.count_nonzero(present))
+        total += int(np.count_nonzero(present))
         above += int(np.count_nonzero(present & (part > 1.25 * bound)))
-    return above / max(known, 1)
+    return above / max(total, 1)
 
 
 def _find_odd_times(traces: TraceSet) -> Iterator[Doubt]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LIMITS = {Role.CPU: Role.CPU_LIMIT, Role.MEMORY: Role.MEMORY_LIMIT}
 """The role of the limit of a usage."""
-SHOWN_FIRST = (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)
+DEFAULT_ROLES = (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)
 """The roles of the default lanes."""
 _SHARED = (Role.GPU, Role.GPU_MEMORY, Role.GPU_POWER)
 _MAIN_UNIT = {Role.CPU: Unit.CORES, Role.MEMORY: Unit.BYTES}
@@ -53,34 +53,34 @@ class Lane:
 
 def list_lanes(features: Sequence[Feature]) -> tuple[Lane, ...]:
     """List all lanes of a set: those with a role first, in the order of the roles."""
-    left, found = list(features), []
+    remaining, lanes = list(features), []
     for role in _ORDER:
-        of_role = [feature for feature in left if feature.role is role]
+        of_role = [feature for feature in remaining if feature.role is role]
         if role in LIMITS.values() or not of_role:
             continue
         first = next((one for one in of_role if one.unit is _MAIN_UNIT.get(role)), of_role[0])
         lines = [one for one in of_role if one.unit is first.unit] if role in _SHARED else [first]
-        found.append(_lane(role.value, ROLE_NAMES[role], lines, features))
-        left = [feature for feature in left if feature not in lines]
-    drawn = [lane.limit for lane in found]
-    taken = {lane.key for lane in found}
-    for feature in left:
-        if feature.role is not Role.PHASE and feature not in drawn:
-            key = feature.name if feature.name not in taken else f"{feature.name} (feature)"
-            found.append(_lane(key, feature.name, [feature], ()))
-    return tuple(found)
+        lanes.append(_lane(role.value, ROLE_NAMES[role], lines, features))
+        remaining = [feature for feature in remaining if feature not in lines]
+    limits = [lane.limit for lane in lanes]
+    used_keys = {lane.key for lane in lanes}
+    for feature in remaining:
+        if feature.role is not Role.PHASE and feature not in limits:
+            key = feature.name if feature.name not in used_keys else f"{feature.name} (feature)"
+            lanes.append(_lane(key, feature.name, [feature], ()))
+    return tuple(lanes)
 
 
 def default_lanes(offered: Sequence[Lane]) -> tuple[Lane, ...]:
     """Return the default lanes: CPU, memory, GPUs and their memory; without these, the first two."""
-    usual = tuple(lane for lane in offered if lane.key in {role.value for role in SHOWN_FIRST})
+    usual = tuple(lane for lane in offered if lane.key in {role.value for role in DEFAULT_ROLES})
     return usual or tuple(offered[:2])
 
 
 def select_lanes(offered: Sequence[Lane], keys: Iterable[str] | None) -> tuple[Lane, ...]:
     """Select the lanes with some keys, in their usual order; the default lanes if no key fits."""
-    wanted = set(keys or ())
-    return tuple(lane for lane in offered if lane.key in wanted) or default_lanes(offered)
+    selected = set(keys or ())
+    return tuple(lane for lane in offered if lane.key in selected) or default_lanes(offered)
 
 
 def _lane(key: str, title: str, lines: Sequence[Feature], among: Sequence[Feature]) -> Lane:

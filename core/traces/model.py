@@ -1,4 +1,4 @@
-"""What a trace is: samples of many executions, kept column by column.
+"""The trace model: samples of many executions, stored column by column.
 
 A *trace set* is a table of samples; an *execution* is one container's run; a *feature* is a
 numeric column. All executions lie in the same flat arrays, one after the other and in time order,
@@ -30,7 +30,7 @@ IntArray = npt.NDArray[np.integer[Any]]
 
 
 class Role(StrEnum):
-    """What a feature stands for, so that screens and policies find CPU and memory by themselves.
+    """The role of a feature, by which screens and policies find CPU and memory.
 
     A set may have several features of one role: a container with two GPUs has two of each GPU role.
     """
@@ -85,7 +85,7 @@ ROLE_NAMES: dict[Role, str] = {
 
 
 class Resampling(StrEnum):
-    """How irregular samples are resampled to the sampling period."""
+    """Rules for resampling irregular samples to the sampling period."""
 
     HOLD = "hold"
     MEAN = "mean"
@@ -192,7 +192,7 @@ class TraceSet:
         return self._segments
 
     def only(self, executions: Sequence[str]) -> TraceSet:
-        """The trace set of some executions, in the order given (a copy of their samples)."""
+        """The trace set of selected executions, in that order (a copy of their samples)."""
         slices = [self.slice_of(name) for name in executions]
         lengths = np.array([part.stop - part.start for part in slices], dtype=np.int64)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -260,15 +260,15 @@ def sample_seconds(time: FloatArray, segments: IntArray, period: float) -> npt.N
 
 
 class Scale(NamedTuple):
-    """What to divide canonical values by, and the unit that is then shown."""
+    """A divisor of canonical values, and the unit to show."""
 
     size: float
     label: str
 
     def write(self, value: float) -> str:
         """A value without its unit; small ones keep two digits that mean something."""
-        shown = value / self.size
-        return format_number(shown, 2 if abs(shown) >= 0.1 or not shown else 3)
+        scaled = value / self.size
+        return format_number(scaled, 2 if abs(scaled) >= 0.1 or not scaled else 3)
 
     def with_unit(self, value: float) -> str:
         """A value with its unit."""
@@ -277,9 +277,9 @@ class Scale(NamedTuple):
 
     def about(self, value: float) -> str:
         """A value with its unit to two digits, as words say it: ``79 MiB``, ``8.7 GiB``."""
-        shown = float(f"{value / self.size:.2g}")
+        scaled = float(f"{value / self.size:.2g}")
         between = "" if self.label == "%" else " "
-        return f"{f'{shown:,.0f}' if abs(shown) >= 10 else f'{shown:g}'}{between}{self.label}".strip()
+        return f"{f'{scaled:,.0f}' if abs(scaled) >= 10 else f'{scaled:g}'}{between}{self.label}".strip()
 
 
 _SCALES = {
@@ -307,8 +307,8 @@ def unit_scale(unit: Unit, values: FloatArray | None = None) -> Scale:
     """The scale for all of some values."""
     if values is None or unit not in {Unit.BYTES, Unit.BYTES_PER_SECOND}:
         return scale_of(unit)
-    known = values[np.isfinite(values)]
-    return scale_of(unit, float(known.max()) if len(known) else None)
+    finite = values[np.isfinite(values)]
+    return scale_of(unit, float(finite.max()) if len(finite) else None)
 
 
 # A stable fingerprint of a trace set's content: results and models record by it what they were made from.
@@ -346,17 +346,17 @@ def fingerprint(traces: TraceSet) -> str:
 
 
 def mean_of(values: FloatArray, offsets: IntArray) -> FloatArray:
-    """The mean of each execution, missing values left out; NaN where all are missing."""
+    """The mean of each execution without missing values; NaN where all are missing."""
     if not np.isnan(values.sum()):
         return np.add.reduceat(values, offsets[:-1], dtype=np.float64) / np.diff(offsets)
-    there = ~np.isnan(values)
-    counts = np.add.reduceat(there, offsets[:-1], dtype=np.int64)
-    sums = np.add.reduceat(np.where(there, values, 0.0), offsets[:-1], dtype=np.float64)
+    is_present = ~np.isnan(values)
+    counts = np.add.reduceat(is_present, offsets[:-1], dtype=np.int64)
+    sums = np.add.reduceat(np.where(is_present, values, 0.0), offsets[:-1], dtype=np.float64)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
 def peak_of(values: FloatArray, offsets: IntArray) -> FloatArray:
-    """The largest value of each execution, missing values left out; NaN where all are missing."""
+    """The largest value of each execution without missing values; NaN where all are missing."""
     return np.fmax.reduceat(values, offsets[:-1]).astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""The kinds of problems in a trace file as a table: how severe, what is done, what a person can do."""
+"""The kinds of problems in a trace file as a table: severity, action of the import, advice."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class Severity(StrEnum):
-    """How severe a problem is."""
+    """Severity of a problem."""
 
     INFO = "info"
     WARNING = "warning"
@@ -16,7 +16,7 @@ class Severity(StrEnum):
 
 
 class Action(StrEnum):
-    """What an import does about a problem."""
+    """Action of an import on a problem."""
 
     REJECTED = "rejected"
     DROPPED = "dropped"

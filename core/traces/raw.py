@@ -38,9 +38,9 @@ class CodedColumn:
             "/".join(part.names[code] for part, code in zip(parts, row, strict=True) if code >= 0)
             for row in unique
         ]
-        known: dict[str, int] = {}
-        codes = [known.setdefault(text, len(known)) if text else -1 for text in texts]
-        return cls(np.array(codes, dtype=np.int32)[inverse.reshape(-1)], tuple(known))
+        code_of_text: dict[str, int] = {}
+        codes = [code_of_text.setdefault(text, len(code_of_text)) if text else -1 for text in texts]
+        return cls(np.array(codes, dtype=np.int32)[inverse.reshape(-1)], tuple(code_of_text))
 
     @classmethod
     def constant(cls, name: str, n_rows: int) -> CodedColumn:

@@ -1,4 +1,4 @@
-"""What was wrong with a file, where, and what was done about it.
+"""Problems of a trace file: the problem, its place, and the action of the import.
 
 Reading never repairs in silence: whatever is dropped, filled, sorted or merged becomes a `Problem`
 with a count, the first row and the column, and the `Report` is what a person reads after an import.
@@ -53,16 +53,16 @@ class Problem:
     rows: tuple[int, ...] = ()
 
     def sentence(self) -> str:
-        """What is wrong, what was done about it, and what a person can do."""
-        kind, more = KINDS[self.kind], self.count - 1
+        """The problem, the action of the import, and advice."""
+        kind, n_more = KINDS[self.kind], self.count - 1
         message = self.message
-        if more and kind.names_first:
-            message = f"{message.removesuffix('.')}, and {more:,} more like it."
+        if n_more and kind.names_first:
+            message = f"{message.removesuffix('.')}, and {n_more:,} more like it."
         return f"{message} {kind.outcome} {kind.hint}"
 
     @property
     def hint(self) -> str:
-        """What a person can do about it."""
+        """Advice for this problem."""
         return KINDS[self.kind].hint
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,9 +72,9 @@ class Problem:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Problem:
         """Return the problem that `to_dict` wrote."""
-        rest = {key: data[key] for key in ("kind", "row", "column", "count", "message")}
+        values = {key: data[key] for key in ("kind", "row", "column", "count", "message")}
         rows = tuple(int(row) for row in data.get("rows", ()))
-        return cls(severity=Severity(data["severity"]), action=Action(data["action"]), rows=rows, **rest)
+        return cls(severity=Severity(data["severity"]), action=Action(data["action"]), rows=rows, **values)
 
 
 def problem(
@@ -86,7 +86,7 @@ def problem(
     count: int = 1,
     rows: Sequence[int] = (),
 ) -> Problem:
-    """Make a problem with the severity and the action of its kind; of its rows, one or a few are given."""
+    """Make a problem with the severity and action of its kind; one or a few of its rows can be named."""
     what = KINDS[kind]
     first = tuple(rows)[:MAX_ROWS] or (() if row is None else (row,))
     return Problem(
@@ -121,7 +121,7 @@ class Report:
         return tuple(one.sentence() for one in ranked)
 
     def count(self, kind: str) -> int:
-        """How many cells, rows or executions had this kind of problem."""
+        """The number of cells, rows or executions with this kind of problem."""
         return sum(one.count for one in self.problems if one.kind == kind)
 
     @property
@@ -133,12 +133,12 @@ class Report:
     @property
     def harmful(self) -> tuple[Problem, ...]:
         """The problems that drop, merge or estimate numbers, above `MAX_HARMLESS_SHARE` of the rows."""
-        most = MAX_HARMLESS_SHARE * max(self.rows_read, 1)
+        max_rows = MAX_HARMLESS_SHARE * max(self.rows_read, 1)
         return tuple(
             one
             for one in self.problems
             if KINDS[one.kind].harm is Harm.ALWAYS
-            or (KINDS[one.kind].harm is Harm.IF_MANY and one.count > most)
+            or (KINDS[one.kind].harm is Harm.IF_MANY and one.count > max_rows)
         )
 
     @property
@@ -172,7 +172,7 @@ class Report:
 
 
 class UnusableError(InputError):
-    """Nothing of a file could be used; `report` says why, problem by problem."""
+    """No part of a file is usable; `report` gives the reasons, problem by problem."""
 
     def __init__(self, message: str, hint: str, report: Report) -> None:
         super().__init__(message, hint)
@@ -183,7 +183,7 @@ class UnusableError(InputError):
 class ProblemLog:
     """Collects problems while a file is read, one per kind and column."""
 
-    found: dict[tuple[str, str | None], Problem] = field(default_factory=dict)
+    by_kind: dict[tuple[str, str | None], Problem] = field(default_factory=dict)
 
     def add(
         self,
@@ -197,19 +197,21 @@ class ProblemLog:
     ) -> None:
         """Add a problem; if its kind and column are already known, only the count grows."""
         key = (kind, column)
-        before = self.found.get(key)
+        before = self.by_kind.get(key)
         if before is None:
-            self.found[key] = problem(kind, message, row=row, column=column, count=count, rows=rows)
+            self.by_kind[key] = problem(kind, message, row=row, column=column, count=count, rows=rows)
             return
-        more = tuple(rows) or (() if row is None else (row,))
-        known = before.rows if len(before.rows) >= MAX_ROWS else (*before.rows, *more)[:MAX_ROWS]
-        self.found[key] = replace(before, count=before.count + count, rows=known)
+        new_rows = tuple(rows) or (() if row is None else (row,))
+        all_rows = before.rows if len(before.rows) >= MAX_ROWS else (*before.rows, *new_rows)[:MAX_ROWS]
+        self.by_kind[key] = replace(before, count=before.count + count, rows=all_rows)
 
     def rename(self, kind: str, column: str, other: str) -> None:
         """Change the kind of a column's problem, if it has one."""
-        known = self.found.pop((kind, column), None)
-        if known is not None:
-            self.add(other, known.message, row=known.row, column=column, count=known.count, rows=known.rows)
+        renamed = self.by_kind.pop((kind, column), None)
+        if renamed is not None:
+            self.add(
+                other, renamed.message, row=renamed.row, column=column, count=renamed.count, rows=renamed.rows
+            )
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Add problems that were found elsewhere."""
@@ -218,5 +220,5 @@ class ProblemLog:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What was found, in the order of finding."""
-        return tuple(self.found.values())
+        """All problems, in the order of discovery."""
+        return tuple(self.by_kind.values())

@@ -1,1 +1,1 @@
-"""What survives: the database, files, caches, and everything stored in them."""
+"""Persistent storage: the database, files, caches, and everything stored in them."""

@@ -59,10 +59,10 @@ class ByteCache(Generic[T]):
                 self._kept.move_to_end(key)
                 return entry[0]
             flight = self._flights.get(key)
-            mine = flight is None
+            is_loader = flight is None
             if flight is None:
                 flight = self._flights[key] = Future()
-        if mine:
+        if is_loader:
             self._fly(key, flight, make)
         return flight.result()
 

@@ -32,8 +32,12 @@ def program_version() -> str:
 def code_digest(packages: Iterable[str], policies: Iterable[object] = ()) -> str:
     """The digest of the sources of some packages or modules, and of policies wherever they are."""
     shared, places = _shared(tuple(packages))
-    own = {_place_of(function.__code__.co_filename) for policy in policies for function in _functions(policy)}
-    outside = [place for place in sorted(own) if not any(place.is_relative_to(inside) for inside in places)]
+    policy_places = {
+        _place_of(function.__code__.co_filename) for policy in policies for function in _functions(policy)
+    }
+    outside = [
+        place for place in sorted(policy_places) if not any(place.is_relative_to(inside) for inside in places)
+    ]
     parts = [shared, *(_digest_below(place) for place in outside)]
     return hashlib.sha256("|".join(parts).encode()).hexdigest()
 

@@ -113,13 +113,13 @@ def database_sentence(error: BaseException) -> tuple[str, str] | None:
     cause = error.orig if isinstance(error, DBAPIError) else error
     code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
     if code is not None:
-        found = _SQLITE.get(code & 0xFF)
+        sentence = _SQLITE.get(code & 0xFF)
     else:
         # a server that does not answer has no code to send
-        found = _POSTGRES.get(state) or _POSTGRES.get(state[:2]) if state else _CLOSED
-    if found is None and isinstance(error, (OperationalError, sqlite3.OperationalError)):
+        sentence = _POSTGRES.get(state) or _POSTGRES.get(state[:2]) if state else _CLOSED
+    if sentence is None and isinstance(error, (OperationalError, sqlite3.OperationalError)):
         return _OTHER
-    return found
+    return sentence
 
 
 STEPS = Path(__file__).with_name("migrations")
@@ -154,29 +154,29 @@ def head() -> int:
 
 
 def bring_up(engine: Engine) -> None:
-    """Upgrade a database's tables to those of this program; does nothing where they are up to date.
+    """Upgrade a database's tables to those of this program; no effect if they are up to date.
 
     Raises ConflictError if a newer PhaseDock wrote them; StorageError if the copy that is kept of a SQLite
     file does not fit on the disk.
     """
     with engine.connect() as connection:
-        found = written(connection)
-    if _missing(found):
+        stored = written(connection)
+    if _missing(stored):
         with _ONE_AT_A_TIME, _locked(engine) as connection:
             # another process may have been faster
-            found = written(connection)
-            if _missing(found):
-                _upgrade(connection, found)
+            stored = written(connection)
+            if _missing(stored):
+                _upgrade(connection, stored)
 
 
 def written(connection: Connection) -> Written | None:
     """The version of the database's tables; None where it has none."""
-    there = set(inspect(connection).get_table_names())
+    tables = set(inspect(connection).get_table_names())
     row: dict[str, Any] = {}
-    if "schema_version" in there:
+    if "schema_version" in tables:
         row = dict(connection.execute(text("SELECT * FROM schema_version")).mappings().first() or {})
     version = None
-    if "alembic_version" in there:
+    if "alembic_version" in tables:
         version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     if version is None and not row:
         return None
@@ -185,22 +185,22 @@ def written(connection: Connection) -> Written | None:
     )
 
 
-def _missing(found: Written | None) -> bool:
+def _missing(stored: Written | None) -> bool:
     """Whether there are steps to take; refuses tables of a newer program."""
     newest = head()
-    if found is None or (found.number, found.recorded) < (newest, True):
+    if stored is None or (stored.number, stored.recorded) < (newest, True):
         return True
-    if found.number > newest:
-        writer = f"PhaseDock {found.program}" if found.program else "a newer PhaseDock"
+    if stored.number > newest:
+        writer = f"PhaseDock {stored.program}" if stored.program else "a newer PhaseDock"
         raise ConflictError(
             f"The database was written by {writer}"
-            f" and has version {found.number} of the tables; this one, {program_version()}, knows {newest}.",
+            f" and has version {stored.number} of the tables; this one, {program_version()}, knows {newest}.",
             "Start the PhaseDock that wrote it or a newer one, or choose another PHASEDOCK_HOME.",
         )
     return False
 
 
-def _upgrade(connection: Connection, found: Written | None) -> None:
+def _upgrade(connection: Connection, stored: Written | None) -> None:
     from alembic import command  # noqa: PLC0415 - costs a quarter of a second
     from alembic.config import Config  # noqa: PLC0415
 
@@ -208,10 +208,10 @@ def _upgrade(connection: Connection, found: Written | None) -> None:
     config = Config()
     config.set_main_option("script_location", str(STEPS).replace("%", "%%"))
     config.attributes["connection"] = connection
-    if found is not None:
+    if stored is not None:
         _keep_copy(connection, f"{newest:04d}")
-        if not found.recorded:
-            command.stamp(config, f"{found.number:04d}")
+        if not stored.recorded:
+            command.stamp(config, f"{stored.number:04d}")
     command.upgrade(config, "head")
     connection.execute(
         text("UPDATE schema_version SET version = :version, program = :program"),

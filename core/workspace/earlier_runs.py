@@ -1,4 +1,4 @@
-"""What earlier runs of each kind of job have shown, kept from one run to the next."""
+"""Measurements of earlier runs by kind of job, kept between runs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 _BUNDLED: Final = ("python3", "-m", "phasedock_jobs")
-_OWN_STEPS: Final = "--steps"
-_OPTIONS: Final = (_OWN_STEPS, "--seed")
+_STEPS_OPTION: Final = "--steps"
+_OPTIONS: Final = (_STEPS_OPTION, "--seed")
 """Options of the bundled programs that do not change how fast a step is,"""
 _USUAL: Final = ("--threads", "follow")
 """what they do unless they are told,"""
@@ -41,7 +41,7 @@ class Kind(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The same for all jobs of a kind.
+        """The key that all jobs of a kind share.
 
         Jobs of a bundled program that differ in nothing but their number of steps or their seed are of one.
         """
@@ -51,11 +51,11 @@ class Kind(NamedTuple):
 
     @property
     def steps(self) -> int | None:
-        """Training steps that a bundled program is told to take; None of others: their runs show them."""
+        """The training steps in a bundled program's options; None for other programs."""
         if self.command[: len(_BUNDLED)] != _BUNDLED:
             return None
         _, options = self._split()
-        steps = options.get(_OWN_STEPS, str(_STEPS))
+        steps = options.get(_STEPS_OPTION, str(_STEPS))
         return int(steps) if steps.isdecimal() else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ _NOTHING = KindHistory()
 
 
 class EarlierRuns:
-    """All kinds of job that ran."""
+    """Stored measurements of all kinds of jobs."""
 
     def __init__(self, database: Database, *, replayed: bool = False) -> None:
         self._database, self._replayed = database, replayed
@@ -137,9 +137,9 @@ class LearningEngine(EngineWrapper):
 
     def observe(self) -> Observation:
         """The engine's observation."""
-        seen = super().observe()
-        self._learn(seen)
-        return seen
+        observation = super().observe()
+        self._learn(observation)
+        return observation
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Perform actions."""
@@ -147,9 +147,9 @@ class LearningEngine(EngineWrapper):
         self._measurements.add_actions(actions, failures)
         return failures
 
-    def _learn(self, seen: Observation) -> None:
-        self._measurements.add_observation(seen)
-        for job in seen.ended:
+    def _learn(self, observation: Observation) -> None:
+        self._measurements.add_observation(observation)
+        for job in observation.ended:
             self._remember(job.id)
 
     def _remember(self, job: str) -> None:

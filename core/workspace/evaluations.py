@@ -85,11 +85,11 @@ def allocation_file(resource: str, policy: str) -> str:
 
 _LOG = logging.getLogger(__name__)
 _CACHE_BYTES = 64 * MIB
-_KEPT_SECONDS = 90 * 86_400.0
+_MAX_AGE = 90 * 86_400.0
 _FORMAT = 3
 _CODE = ("core.provisioning", "core.phases", "core.traces", "core.settings_fields")
 _KIND = "evaluate"
-_LOOK_BACK = 200
+_MAX_TASKS = 200
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Question:
     own_settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """As the task's parameters."""
+        """The question as task parameters."""
         return {
             "trace_set": self.trace_set,
             "model": self.model,
@@ -154,7 +154,7 @@ class Evaluations:
         own setting is unknown or out of bounds.
         """
         policies, settings = chosen(question.policies), question.settings
-        own = {
+        settings_by_policy = {
             policy.name: asdict(
                 settings_of(
                     policy, question.own_settings.get(policy.name, {}), settings.kappa, settings.tolerance
@@ -167,7 +167,7 @@ class Evaluations:
             self._traces.fingerprint(question.trace_set),
             self._models.fingerprint(question.model) if question.model else "",
             asdict(settings),
-            list(own.items()),
+            list(settings_by_policy.items()),
             code_digest(_CODE, policies),
         ]
         return _digest(parts)
@@ -179,12 +179,12 @@ class Evaluations:
     def find_earlier(self, question: Question) -> StoredEvaluation | None:
         """The last comparison for the same question by other code or defaults than today's, or None."""
         now = self.key(question)
-        for task in self._tasks.list(_LOOK_BACK, [TaskState.DONE]):
+        for task in self._tasks.list(_MAX_TASKS, [TaskState.DONE]):
             key = str((task.result or {}).get("evaluation", ""))
             if task.kind == _KIND and key != now and _asks(task.params, question):
-                found = self._read(key) if key.isalnum() else None
-                if found is not None:
-                    return found
+                stored = self._read(key) if key.isalnum() else None
+                if stored is not None:
+                    return stored
         return None
 
     def get(self, key: str) -> StoredEvaluation:
@@ -192,10 +192,10 @@ class Evaluations:
 
         Raises NotFoundError if it is not kept any more.
         """
-        found = self._read(key) if key.isalnum() else None
-        if found is None:
+        stored = self._read(key) if key.isalnum() else None
+        if stored is None:
             raise NotFoundError("This comparison of policies no longer exists.", "Run it again.")
-        return found
+        return stored
 
     def submit(self, question: Question, title: str | None = None, *, again: bool = False) -> str:
         """Submit a comparison; returns the task's id. Its result has the ``evaluation``'s key."""
@@ -215,9 +215,9 @@ class Evaluations:
             As `core.provisioning.evaluation.evaluate.evaluate`.
         """
         key = self.key(question)
-        found = None if again else self._read(key)
-        if found is not None:
-            return found
+        stored = None if again else self._read(key)
+        if stored is not None:
+            return stored
         traces = self._traces.load(question.trace_set)
         model = self._models.load(question.model) if question.model else None
         evaluation = evaluate(
@@ -232,7 +232,7 @@ class Evaluations:
 
     def sweep(self) -> int:
         """Remove comparisons made long ago; they are made again when needed."""
-        return sweep_older(self._folder, _KEPT_SECONDS)
+        return sweep_older(self._folder, _MAX_AGE)
 
     def _read(self, key: str) -> StoredEvaluation | None:
         folder = self._folder / key

@@ -56,8 +56,8 @@ def safe_name(name: str) -> str:
     base = unicodedata.normalize("NFC", name).replace("\\", "/").rsplit("/", 1)[-1]
     base = re.sub(r"[\x00-\x1f\x7f<>:\"|?*]", "_", base).strip(" .") or "file"
     base = "".join(char for char in base if unicodedata.category(char) not in ("Cs", "Cf", "Cc")) or "file"
-    found = _SUFFIXES.search(base)
-    cut = found.start() if found and found.start() > 0 else len(base)
+    suffix = _SUFFIXES.search(base)
+    cut = suffix.start() if suffix and suffix.start() > 0 else len(base)
     room = _LONGEST_NAME - len(base[cut:].encode())
     return base[:cut].encode()[:room].decode(errors="ignore") + base[cut:]
 
@@ -111,18 +111,18 @@ def sync_tree(directory: Path) -> None:
 @contextmanager
 def publishing(target: Path, scratch: Path, *, replace: bool = False) -> Iterator[Path]:
     """Yield an empty directory to fill; it becomes `target` in one step when all went well."""
-    draft, old = scratch / uuid.uuid4().hex, scratch / uuid.uuid4().hex
+    draft, replaced = scratch / uuid.uuid4().hex, scratch / uuid.uuid4().hex
     draft.mkdir(parents=True)
     try:
         yield draft
         sync_tree(draft)
         target.parent.mkdir(parents=True, exist_ok=True)
         if replace and target.exists():
-            target.rename(old)
+            target.rename(replaced)
         draft.rename(target)
         sync_file(target.parent)
     finally:
-        for path in (draft, old):
+        for path in (draft, replaced):
             shutil.rmtree(path, ignore_errors=True)
 
 

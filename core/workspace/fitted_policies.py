@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _FORMAT = 1
-_KEPT_SECONDS = 90 * 86_400.0
+_MAX_AGE = 90 * 86_400.0
 _CODE = (
     "core.provisioning", "core.phases", "core.traces", "core.settings_fields",
     "core.scheduling.policies.autopilot",
 )  # fmt: skip
-_WHAT = "what"
+_POLICY_KEY = "what"
 
 
 class FittedPolicies:
@@ -99,7 +99,7 @@ class FittedPolicies:
 
     def sweep(self) -> int:
         """Remove policies that were fitted long ago; they are fitted again when needed."""
-        return sweep_older(self._folder, _KEPT_SECONDS)
+        return sweep_older(self._folder, _MAX_AGE)
 
     def model_of(self, settings: AutopilotSettings) -> str:
         """The id of the phase model, which the settings may also name; empty for none."""
@@ -145,7 +145,7 @@ def _write(path: Path, fitted: FittedPolicy) -> None:
     """Keep it; where the disk does not take it, it is fitted again next time."""
     plain, arrays = to_plain(fitted)
     what, buffer = np.frombuffer(orjson.dumps(plain), np.uint8), io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **{_WHAT: what}, **arrays)
+    np.savez_compressed(buffer, allow_pickle=False, **{_POLICY_KEY: what}, **arrays)
     try:
         write_atomically(path, buffer.getvalue())
     except OSError:
@@ -156,7 +156,7 @@ def _read(path: Path) -> FittedPolicy | None:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-        found = from_plain(orjson.loads(arrays.pop(_WHAT).tobytes()), arrays)
+        fitted = from_plain(orjson.loads(arrays.pop(_POLICY_KEY).tobytes()), arrays)
     except (OSError, ValueError, KeyError, InputError):
         return None
-    return found if isinstance(found, FittedPolicy) else None
+    return fitted if isinstance(fitted, FittedPolicy) else None

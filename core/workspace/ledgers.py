@@ -84,7 +84,7 @@ class Ledgers:
         return LedgerWriter(self._database, run)
 
     def ticks(self, run: str) -> list[Tick]:
-        """All entries in short, in order."""
+        """Summaries of all entries, in order."""
         query = select(LedgerRow.first, LedgerRow.heads).where(LedgerRow.run == run).order_by(LedgerRow.first)
         with self._database.read() as session:
             parts = session.execute(query).all()
@@ -113,11 +113,11 @@ class Ledgers:
                 f"The ledger of this run has no tick {number}.",
                 "Choose a tick of the run, or run it again and save its ledger.",
             )
-        found: Entry = entries[number - part.first]
-        return found
+        entry: Entry = entries[number - part.first]
+        return entry
 
     def entries(self, run: str) -> Iterator[Entry]:
-        """All entries in order, one part of the ledger in memory at a time."""
+        """All entries in order, with one part of the ledger in memory at a time."""
         query = select(LedgerRow.first).where(LedgerRow.run == run).order_by(LedgerRow.first)
         with self._database.read() as session:
             firsts = list(session.scalars(query))
@@ -148,7 +148,6 @@ class Ledgers:
 
 
 def _head(entry: Entry) -> list[Any]:
-    seen = entry.observation
-    return [
-        float(seen.time), seen.trigger.value, len(entry.actions), len(entry.failures) + len(seen.failures)
-    ]  # fmt: skip
+    observation = entry.observation
+    n_failures = len(entry.failures) + len(observation.failures)
+    return [float(observation.time), observation.trigger.value, len(entry.actions), n_failures]

@@ -16,7 +16,7 @@ from core.traces.model import TraceSet
 from core.workspace.cache import ByteCache
 from core.workspace.database_schema import ModelRow
 from core.workspace.records import ModelInfo
-from core.workspace.repository import Library, Repository, moment
+from core.workspace.repository import Library, Repository, to_datetime
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -167,7 +167,7 @@ def _info(row: ModelRow, names: Mapping[str, str]) -> ModelInfo:
     return ModelInfo(
         id=row.id,
         name=row.name,
-        created=moment(row.created),
+        created=to_datetime(row.created),
         origin=facts["origin"],
         encoder=facts["encoder"],
         phases=tuple(facts["phases"]),
@@ -179,7 +179,7 @@ def _info(row: ModelRow, names: Mapping[str, str]) -> ModelInfo:
         final_error=facts["final_error"],
         sample=bool(facts.get("sample")),
         fingerprint=facts["fingerprint"],
-        trashed=None if row.trashed is None else moment(row.trashed),
+        trashed=None if row.trashed is None else to_datetime(row.trashed),
     )
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 Labels = npt.NDArray[np.int16]
 _SHARE = 0.1
-_KEPT_SECONDS = 30 * 86400.0
+_MAX_AGE = 30 * 86400.0
 _FORMAT = 3
 _CODE = ("core.phases", "core.traces")
 
@@ -76,7 +76,7 @@ class Labelling:
 
     @cached_property
     def run_offsets(self) -> IntArray:
-        """Where each execution's runs begin, shape (n_executions + 1,)."""
+        """The index of each execution's first run, shape (n_executions + 1,)."""
         return np.searchsorted(self.runs.start, self.offsets)
 
     @cached_property
@@ -142,7 +142,7 @@ class PhaseLabels:
         return self._kept.get(full_key, lambda: self._make(key, trace_set, model, dwell))
 
     def default_dwell(self, trace_set: str, model: str) -> float:
-        """The minimum dwell time to show phases with, in seconds, unless another is asked for.
+        """The default minimum dwell time of a labelling, in seconds.
 
         It is what the segments suggest (`core.phases.dwell.suggested_minimum_dwell`); none for a published
         AI4DL model, whose phases are shown as its authors' code gives them.
@@ -180,32 +180,32 @@ class PhaseLabels:
 
     def sweep(self) -> int:
         """Remove labels that were made long ago; they are made again when needed."""
-        return sweep_older(self._folder, _KEPT_SECONDS)
+        return sweep_older(self._folder, _MAX_AGE)
 
     def _make(self, key: tuple[str, str], trace_set: str, model: str, dwell: float) -> Labelling:
         phases = self._models.load(model)
         ids = tuple(self._traces.summary(trace_set)["execution"].tolist())
         depends = ":".join([*key, *([f"{dwell:g}"] if dwell else []), code_digest(_CODE)])
         path = self._folder / f"{hashlib.sha256(depends.encode()).hexdigest()[:32]}.npz"
-        found = _read(path, ids, phases.phases)
-        if found is None:
+        labelling = _read(path, ids, phases.phases)
+        if labelling is None:
             traces = self._traces.load(trace_set)
             if dwell:
-                found = _smoothed(traces, self.get(trace_set, model), dwell)
+                labelling = _smoothed(traces, self.get(trace_set, model), dwell)
             else:
-                found = _compute(traces, phases, key[0])
+                labelling = _compute(traces, phases, key[0])
             try:
-                write_atomically(path, _pack(found))
+                write_atomically(path, _pack(labelling))
             except OSError:
                 _LOG.warning("labels could not be kept on the disk", exc_info=True)
-        for values in (found.labels, found.as_labelled):
+        for values in (labelling.labels, labelling.as_labelled):
             values.flags.writeable = False
-        return found
+        return labelling
 
 
 def _compute(traces: TraceSet, model: PhaseModel, fingerprint: str) -> Labelling:
     labels = predict(model, traces)
-    statistics = _known_statistics(model, labels, fingerprint) or phase_statistics(
+    statistics = _stored_statistics(model, labels, fingerprint) or phase_statistics(
         traces, labels, model.phases
     )
     runs = phase_runs(traces, labels)
@@ -214,19 +214,19 @@ def _compute(traces: TraceSet, model: PhaseModel, fingerprint: str) -> Labelling
     return Labelling(traces.ids, offsets, labels, phases, statistics, runs, labels, suggested_dwell=suggested)
 
 
-def _smoothed(traces: TraceSet, found: Labelling, dwell: float) -> Labelling:
+def _smoothed(traces: TraceSet, labelling: Labelling, dwell: float) -> Labelling:
     """A labelling after short segments have joined their neighbours."""
-    labels = with_minimum_dwell(traces, found.as_labelled, dwell)
+    labels = with_minimum_dwell(traces, labelling.as_labelled, dwell)
     return replace(
-        found,
+        labelling,
         labels=labels,
-        statistics=phase_statistics(traces, labels, found.phases),
+        statistics=phase_statistics(traces, labels, labelling.phases),
         runs=phase_runs(traces, labels),
         minimum_dwell=dwell,
     )
 
 
-def _known_statistics(model: PhaseModel, labels: Labels, fingerprint: str) -> tuple[PhaseStatistics, ...]:
+def _stored_statistics(model: PhaseModel, labels: Labels, fingerprint: str) -> tuple[PhaseStatistics, ...]:
     """The model's own statistics where they are of these very samples; empty where they are not.
 
     A model that was expanded on other traces keeps the record of its training, so the counts are compared.
@@ -238,24 +238,24 @@ def _known_statistics(model: PhaseModel, labels: Labels, fingerprint: str) -> tu
     return model.statistics if samples == dict(zip(phases.tolist(), counts.tolist(), strict=True)) else ()
 
 
-def _pack(found: Labelling) -> bytes:
+def _pack(labelling: Labelling) -> bytes:
     about = {
         "format": _FORMAT,
-        "minimum_dwell": found.minimum_dwell,
-        "suggested_dwell": found.suggested_dwell,
-        "statistics": [each.to_dict() for each in found.statistics],
+        "minimum_dwell": labelling.minimum_dwell,
+        "suggested_dwell": labelling.suggested_dwell,
+        "statistics": [each.to_dict() for each in labelling.statistics],
     }
     text = json.dumps(about)
     buffer = io.BytesIO()
-    arrays: dict[str, Any] = {"as_labelled": found.as_labelled} if found.minimum_dwell else {}
+    arrays: dict[str, Any] = {"as_labelled": labelling.as_labelled} if labelling.minimum_dwell else {}
     np.savez(
         buffer,
         **arrays,
-        labels=found.labels,
-        offsets=found.offsets,
-        start=found.runs.start,
-        length=found.runs.length,
-        seconds=found.runs.seconds,
+        labels=labelling.labels,
+        offsets=labelling.offsets,
+        start=labelling.runs.start,
+        length=labelling.runs.length,
+        seconds=labelling.runs.seconds,
         about=np.frombuffer(text.encode(), np.uint8),
     )
     return buffer.getvalue()
@@ -282,6 +282,6 @@ def _read(path: Path, ids: tuple[str, ...], phases: tuple[int, ...]) -> Labellin
 
 def _weight(labelling: Labelling) -> float:
     runs = labelling.runs
-    own = (labelling.as_labelled,) if labelling.minimum_dwell else ()
-    arrays = (labelling.labels, *own, runs.start, runs.length, runs.phase, runs.seconds)
+    unsmoothed = (labelling.as_labelled,) if labelling.minimum_dwell else ()
+    arrays = (labelling.labels, *unsmoothed, runs.start, runs.length, runs.phase, runs.seconds)
     return float(sum(values.nbytes for values in arrays))

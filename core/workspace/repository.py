@@ -45,7 +45,7 @@ class Repository(Generic[Row]):
         self._what = what
 
     def path(self, thing: str) -> Path:
-        """Where a thing's files are."""
+        """The folder of an item's files."""
         return self._folder / checked_id(thing, self._what)
 
     def row(self, thing: str) -> Row:
@@ -123,7 +123,7 @@ class Repository(Generic[Row]):
         return len(doomed)
 
     def without_row(self) -> list[str]:
-        """The folders that a killed process left: they have no row, and no process is about to write one."""
+        """Folders without a row that no process is about to write, left by killed processes."""
         names = self.names()
         # a folder whose row is about to be written is younger than this
         oldest = time.time() - _ORPHAN_AFTER
@@ -179,7 +179,7 @@ def checked_name(name: str, what: str) -> str:
     return name
 
 
-def moment(seconds: float) -> datetime:
+def to_datetime(seconds: float) -> datetime:
     """Seconds since 1970 as an aware time."""
     return datetime.fromtimestamp(seconds, UTC)
 
@@ -192,7 +192,7 @@ class Library(ABC, Generic[Row, Info]):
 
     @abstractmethod
     def get(self, thing: str) -> Info:
-        """What is known of one; raises `NotFoundError`."""
+        """The record of one item; raises `NotFoundError`."""
 
     @abstractmethod
     def _forget(self, thing: str) -> None:
@@ -219,5 +219,5 @@ class Library(ABC, Generic[Row, Info]):
         self._forget(thing)
 
     def sweep(self) -> int:
-        """Remove what killed processes left; returns how many things there were."""
+        """Remove leftovers of killed processes; return their number."""
         return self.repository.sweep()

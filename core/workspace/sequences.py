@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.sequences import (
-    MOST_MEMORY,
+    MAX_MEMORY,
     Forecaster,
     Step,
     Warmup,
@@ -76,8 +76,8 @@ class SequenceAnalysis:
 
     @cached_property
     def forecaster(self) -> Forecaster:
-        """What comes next, run by run."""
-        return Forecaster([self.graph(memory) for memory in range(1, MOST_MEMORY + 1)])
+        """The forecaster of phases, run by run."""
+        return Forecaster([self.graph(memory) for memory in range(1, MAX_MEMORY + 1)])
 
     def graph(self, memory: int = 1, step: Step = Step.RUN) -> TransitionGraph:
         """The graph of a memory.
@@ -85,19 +85,19 @@ class SequenceAnalysis:
         Raises InputError if the memory is not 1, 2 or 3.
         """
         with self._lock:
-            found = self._graphs.get((memory, step))
-            if found is None:
-                found = self._graphs[memory, step] = transition_graph(self.sequences, memory, step)
-            return found
+            graph = self._graphs.get((memory, step))
+            if graph is None:
+                graph = self._graphs[memory, step] = transition_graph(self.sequences, memory, step)
+            return graph
 
     def dwell_times(self, after: Sequence[int]) -> DwellTimes:
         """The dwell times in the last of some phases, when it came right after the others."""
         key = tuple(after)
         with self._lock:
-            found = self._dwell_times.get(key)
-            if found is None:
-                found = self._dwell_times[key] = dwell_times_after(self.sequences, key)
-            return found
+            times = self._dwell_times.get(key)
+            if times is None:
+                times = self._dwell_times[key] = dwell_times_after(self.sequences, key)
+            return times
 
     @property
     def n_bytes(self) -> float:

@@ -13,7 +13,7 @@ from core.workspace.cache import ByteCache, share_of_memory, weight_of
 from core.workspace.database_schema import TraceSetRow
 from core.workspace.files import size_of
 from core.workspace.records import TraceSetInfo
-from core.workspace.repository import Library, Repository, moment
+from core.workspace.repository import Library, Repository, to_datetime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +65,7 @@ class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
         return self._open(trace_set).report()
 
     def load(self, trace_set: str) -> TraceSet:
-        """All samples of a set. Shared: do not modify them.
+        """Load all samples of a set. The arrays are shared: do not modify them.
 
         Raises NotFoundError if there is none of this id.
         """
@@ -140,7 +140,7 @@ def _info(row: TraceSetRow) -> TraceSetInfo:
     return TraceSetInfo(
         id=row.id,
         name=row.name,
-        created=moment(row.created),
+        created=to_datetime(row.created),
         n_executions=facts["n_executions"],
         n_samples=facts["n_samples"],
         n_bytes=facts["n_bytes"],
@@ -151,5 +151,5 @@ def _info(row: TraceSetRow) -> TraceSetInfo:
         sample=bool(facts.get("sample")),
         source=facts["source"],
         fingerprint=facts["fingerprint"],
-        trashed=None if row.trashed is None else moment(row.trashed),
+        trashed=None if row.trashed is None else to_datetime(row.trashed),
     )

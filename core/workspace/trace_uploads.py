@@ -39,11 +39,11 @@ class ChosenMappings:
 
     def get(self, inspection: Inspection) -> tuple[ColumnMapping, str] | None:
         """The mapping that was chosen last for a file of this shape, and that file's name; None: none was."""
-        found = self._all().get(_shape(inspection))
-        if not isinstance(found, dict):
+        stored = self._all().get(_shape(inspection))
+        if not isinstance(stored, dict):
             return None
         try:
-            return ColumnMapping.from_dict(found["mapping"]), str(found["file"])
+            return ColumnMapping.from_dict(stored["mapping"]), str(stored["file"])
         except (InputError, KeyError, TypeError):
             return None  # written by another version: the file is asked about as if it were the first
 
@@ -60,10 +60,10 @@ class ChosenMappings:
 
     def _all(self) -> dict[str, object]:
         try:
-            found = json.loads(self._path.read_bytes())
+            stored = json.loads(self._path.read_bytes())
         except (FileNotFoundError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return stored if isinstance(stored, dict) else {}
 
 
 def _shape(inspection: Inspection) -> str:
@@ -81,7 +81,7 @@ def readable() -> str:
 
 
 def readable_suffixes() -> tuple[str, ...]:
-    """How names of files that can be uploaded usually end."""
+    """The usual suffixes of files that can be uploaded."""
     return list_suffixes()
 
 
@@ -111,16 +111,16 @@ class TraceUploads(Uploads):
         """
         owner = {path: one for one in uploads for path in self.files(one)}
         groups, reasons = group_files(list(owner))
-        found = [list(dict.fromkeys(owner[path] for path in group)) for group in groups]
-        gathered = [self.gather(group) for group in found if len(group) > 1]
-        return [*gathered, *(group[0] for group in found if len(group) == 1)], reasons
+        uploads_by_group = [list(dict.fromkeys(owner[path] for path in group)) for group in groups]
+        gathered = [self.gather(group) for group in uploads_by_group if len(group) > 1]
+        return [*gathered, *(group[0] for group in uploads_by_group if len(group) == 1)], reasons
 
     def chosen_before(self, upload: str, as_written: bool = False) -> tuple[ColumnMapping, str] | None:
         """The choice for the last file with the same columns, and its name; None if there is none."""
         inspection = self.inspect(upload, as_written)
-        found = self._chosen.get(inspection)
+        chosen = self._chosen.get(inspection)
         names = [column.name for column in inspection.columns]
-        return found if found is not None and set(found[0].columns) <= set(names) else None
+        return chosen if chosen is not None and set(chosen[0].columns) <= set(names) else None
 
     def read_first_part(self, upload: str, mapping: ColumnMapping) -> FirstPart | None:
         """The beginning of a complete upload as a mapping would import it; None where it cannot be cut.

@@ -98,14 +98,14 @@ def size_of(paths: Iterable[Path]) -> int:
 def free_path(path: Path) -> Path:
     """A path that is not taken: two files from different folders may have one name."""
     number = 1
-    found = path
-    while found.exists():
+    free = path
+    while free.exists():
         number += 1
-        found = path.with_name(f"{path.stem} ({number}){path.suffix}")
-    return found
+        free = path.with_name(f"{path.stem} ({number}){path.suffix}")
+    return free
 
 
-_WHAT = "the upload"
+_NAME = "the upload"
 _ABANDONED = 7 * 86400.0
 _ANNOUNCED = 3600.0
 
@@ -136,7 +136,7 @@ class Uploads:
             raise self._too_large(name, size)
         self._check_room(size)
         upload = new_id()
-        with disk_errors(_WHAT):
+        with disk_errors(_NAME):
             announced = _Announced(safe_name(name), size, time.time())
             write_atomically(self._folder / upload / "info.json", json.dumps(asdict(announced)).encode())
         return upload
@@ -152,7 +152,7 @@ class Uploads:
         if info.complete:
             raise ConflictError(f"“{info.name}” has already arrived.", "Continue with it, or send it again.")
         part = self._folder / upload / "part"
-        with disk_errors(_WHAT), locked(part, info.name) as file:
+        with disk_errors(_NAME), locked(part, info.name) as file:
             try:
                 self._fill(file, chunks, info)
                 self._complete(upload, info)
@@ -180,19 +180,19 @@ class Uploads:
         )
 
     def list(self) -> list[UploadInfo]:
-        """All complete uploads, the newest first; what is still arriving is not among them."""
-        found = []
+        """All complete uploads, the newest first; incomplete ones are omitted."""
+        uploads = []
         for folder in self._folder.iterdir():
             try:
                 info = self.get(folder.name)
             except NotFoundError:
                 continue
             if info.complete:
-                found.append(info)
-        return sorted(found, key=lambda info: info.created, reverse=True)
+                uploads.append(info)
+        return sorted(uploads, key=lambda info: info.created, reverse=True)
 
     def path(self, upload: str) -> Path:
-        """Where a complete upload lies.
+        """The path of a complete upload.
 
         Raises NotFoundError if there is none of this id; ConflictError if it is not complete.
         """
@@ -247,7 +247,7 @@ class Uploads:
         scratch = self._folder / f".{upload_id}.new"
         announced = _Announced(group_name([path.name for path in paths]), size_of(paths), time.time())
         target = scratch / "file" / announced.name if gathered else scratch / "file"
-        with disk_errors(_WHAT):
+        with disk_errors(_NAME):
             target.mkdir(parents=True)
             for path in paths:
                 os.link(path, free_path(target / path.name))
@@ -267,7 +267,7 @@ class Uploads:
         remove(doomed)
 
     def sweep(self, keep: Collection[str] = ()) -> int:
-        """Remove what a killed process left behind, and files that were not used for a week."""
+        """Remove leftovers of killed processes, and files that were not used for a week."""
         swept = 0
         for folder in list(self._folder.iterdir()):
             if folder.name not in keep and self._stale(folder):

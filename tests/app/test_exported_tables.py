@@ -21,7 +21,7 @@ from core.experiments.spec_reader import read_experiment
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.store import save_model
 from core.tables import render_csv, safe_cell
-from tests.app.provisioning.shown import FEW
+from tests.app.provisioning.page_text import FEW
 from tests.builders import SIX_JOBS, small_model, small_traces, write_csv
 
 
@@ -115,7 +115,7 @@ def words(node):
     return "".join(each for each in parts(node) if isinstance(each, str))
 
 
-def drawn(node):
+def table_texts(node):
     """The texts of a table of HTML, row by row, its heads first."""
     return [
         [words(cell) for cell in parts(row) if isinstance(cell, html.Th | html.Td)]
@@ -153,7 +153,7 @@ def test_every_table_says_the_same_in_each_of_its_renderers(server, places):
         if not whole:
             continue
         heads = [column.title for column in table.titled]
-        assert drawn(html_table(table, "All")) == [heads, *texts], endpoint
+        assert table_texts(html_table(table, "All")) == [heads, *texts], endpoint
         printed = terminal_table(table)
         assert [str(column.header) for column in printed.columns] == [output.plain(head) for head in heads]
         shown = [[*column.cells] for column in printed.columns]

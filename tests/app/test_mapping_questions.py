@@ -9,7 +9,7 @@ from core.errors import InputError
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Role
 from core.traces.questions import Question
-from tests.app.test_traces import form, run, send, shown, upload
+from tests.app.test_traces import as_json, form, run, send, upload
 
 
 def test_a_file_of_unnamed_values_is_asked_about_each_time(place):
@@ -29,7 +29,7 @@ def test_a_file_of_unnamed_values_is_asked_about_each_time(place):
     )
     again = upload(place, wide(2**30), "memory.csv")
     assert place.uploads.chosen_before(again) is not None
-    assert "You chose these columns" not in shown(page.layout(upload=again))
+    assert "You chose these columns" not in as_json(page.layout(upload=again))
 
 
 def two_candidates(place):
@@ -43,7 +43,7 @@ def test_which_column_is_usage_is_asked_and_answered_with_its_name(place):
     values = suggested(inspection.mapping)
     first = mapping.follow(values, at)
     assert first["blocked"]
-    said = shown(first["questions"])
+    said = as_json(first["questions"])
     assert "Which column is CPU usage: “host_cpu_cores” or “container_cpu_cores”?" in said
     assert '"what": "which", "column": "host_cpu_cores", "value": "cpu:container_cpu_cores"' in said
     assert "None of them" in said
@@ -64,7 +64,7 @@ def test_which_column_is_usage_is_asked_and_answered_with_its_name(place):
     assert not mapping.follow(by_hand, at)["blocked"]
     # what was chosen for a file with the same columns is offered again
     run(place, place.uploads.accept(at["id"], mapping_of(chosen, inspection.mapping), "Both"))
-    assert "You chose these columns" in shown(page.layout(upload=two_candidates(place)))
+    assert "You chose these columns" in as_json(page.layout(upload=two_candidates(place)))
 
 
 def test_whose_memory_it_is_has_an_answer_each(place):
@@ -72,7 +72,7 @@ def test_whose_memory_it_is_has_an_answer_each(place):
     at = {"id": send(place, "gpus.csv", "timestamp,gpu_index,memory_used_MiB\n" + rows), "as_written": False}
     inspection = place.uploads.inspect(at["id"])
     values = suggested(inspection.mapping)
-    said = shown(mapping.follow(values, at)["questions"])
+    said = as_json(mapping.follow(values, at)["questions"])
     assert "Is “memory_used_MiB” memory of the containers, or of a GPU?" in said
     assert '"what": "role", "column": "memory_used_MiB", "value": "gpu_memory"' in said
     chosen = values | answered("role", "memory_used_MiB", "gpu_memory", values, inspection)
@@ -92,14 +92,14 @@ def test_what_a_column_without_a_name_measures_is_asked_and_answered_in_place(pl
     values = suggested(inspection.mapping)
     shown_first = mapping.follow(values, at)
     assert shown_first["blocked"]
-    assert "What does “value” measure? It is 2,000,000,000 at most" in shown(shown_first["questions"])
+    assert "What does “value” measure? It is 2,000,000,000 at most" in as_json(shown_first["questions"])
     with refuses(InputError):
         place.uploads.accept(at["id"], mapping_of(values, inspection.mapping), "x")
 
     chosen = values | answered("role", "value", "memory", values, inspection)
     assert (chosen["memory"], chosen["memory_unit"], chosen["features"]) == ("value", None, [])
     follows = mapping.follow(chosen, at)
-    assert "In which unit is Memory in “value”?" in shown(follows["questions"])
+    assert "In which unit is Memory in “value”?" in as_json(follows["questions"])
     chosen |= answered("unit", "value", "bytes", chosen, inspection)
     assert mapping_of(chosen, inspection.mapping).features == (MappedColumn("value", Role.MEMORY, "bytes"),)
     assert not mapping.follow(chosen, at)["blocked"]
@@ -118,9 +118,9 @@ def test_what_a_column_without_a_name_measures_is_asked_and_answered_in_place(pl
 def test_a_table_whose_columns_are_no_executions_can_be_read_as_it_is_written(place):
     rows = "".join(f"{1_700_000_000 + 5 * t},{t},{2 * t}\n" for t in range(9))
     made = send(place, "sensors.csv", "time,rack-1,rack-2\n" + rows)
-    turned = shown(page.layout(upload=made))
+    turned = as_json(page.layout(upload=made))
     assert "Read it as a plain table" in turned
-    assert "Read it as series" in shown(page.layout(upload=made, **{"as": "table"}))
+    assert "Read it as series" in as_json(page.layout(upload=made, **{"as": "table"}))
     at = {"id": made, "as_written": True}
     values = suggested(place.uploads.inspect(made, as_written=True).mapping)
     task = Query.parse("", mapping.start(1, None, values, "Racks", at)).values["task"]
@@ -129,7 +129,7 @@ def test_a_table_whose_columns_are_no_executions_can_be_read_as_it_is_written(pl
     assert (info.n_executions, [one.name for one in info.features]) == (1, ["rack-1", "rack-2"])
 
 
-class Asked:
+class OpenQuestions:
     """An inspection with the questions that a file leaves open."""
 
     def __init__(self, *questions):
@@ -140,9 +140,9 @@ def test_a_question_has_its_likely_answers_as_buttons():
     one = Question("RAM", False, "In which unit is Memory in “RAM”?", ("bytes", "kib", "mib", "tib"))
     mapping = ColumnMapping((MappedColumn("RAM", Role.MEMORY, UNKNOWN),))
     values = form(memory="RAM")
-    said = shown(mapping_values.asked(mapping_values.open_questions(mapping, Asked(one)), values))
+    said = as_json(mapping_values.asked(mapping_values.open_questions(mapping, OpenQuestions(one)), values))
     assert "One question before the import." in said
     assert '"what": "unit", "column": "RAM", "value": "mib"' in said
     assert '"what": "unit", "column": "RAM", "value": "tib"' not in said
     assert '{"value": "tib", "label"' in said
-    assert answered("unit", "RAM", "mib", values, Asked(one)) == {"memory_unit": "mib"}
+    assert answered("unit", "RAM", "mib", values, OpenQuestions(one)) == {"memory_unit": "mib"}

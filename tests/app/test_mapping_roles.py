@@ -47,7 +47,7 @@ def values(inspection):
     return suggested(inspection.mapping)
 
 
-def shown(node):
+def node_json(node):
     return json.dumps(node, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
 
 
@@ -69,7 +69,7 @@ def measured(values, inspection):
     return {one.column: (one.role.value, one.unit_key) for one in made.features[2:]}
 
 
-def said(values, inspection, *choices):
+def values_after(values, inspection, *choices):
     """The values after some choices in the rows."""
     for what, column, value in choices:
         values = values | picked(what, column, value, values, inspection)
@@ -90,7 +90,7 @@ def test_each_further_feature_has_its_row_with_what_was_guessed(values, inspecti
     for column, (role, unit) in GUESSED.items():
         assert control(found, "role", column).value == role
         assert control(found, "unit", column).value == unit
-    text = shown(found)
+    text = node_json(found)
     assert '"aria-label": "What “gpu_power” measures"' in text
     assert '"aria-label": "Unit of “gpu_power”"' in text
 
@@ -104,13 +104,13 @@ def test_a_role_is_any_that_is_not_in_a_field_of_its_own(values, inspection):
     ]
     without = control(rows(values | {"cpu": NOTHING}, inspection), "role", "gpu_power")
     assert "cpu" in [one["value"] for one in without.data]
-    taken = said(values | {"cpu": NOTHING}, inspection, ("role", "note_count", "cpu"))
+    taken = values_after(values | {"cpu": NOTHING}, inspection, ("role", "note_count", "cpu"))
     assert taken["cpu"] == "note_count"
     assert "note_count" not in taken["features"]
 
 
 def test_units_are_those_of_the_role_and_other_has_none_to_choose(values, inspection):
-    chosen = said(values, inspection, ("role", "gpu_power", "gpu_power"))
+    chosen = values_after(values, inspection, ("role", "gpu_power", "gpu_power"))
     unit = control(rows(chosen, inspection), "unit", "gpu_power")
     assert [one["value"] for one in unit.data] == ["watts", "milliwatts"]
     assert unit.value is None
@@ -120,13 +120,13 @@ def test_units_are_those_of_the_role_and_other_has_none_to_choose(values, inspec
 
 
 def test_what_is_said_in_a_row_is_what_is_read(values, inspection, at):
-    chosen = said(values, inspection, ("role", "gpu_power", "gpu_power"))
+    chosen = values_after(values, inspection, ("role", "gpu_power", "gpu_power"))
     waits = mapping.follow(chosen, at)
     assert waits["blocked"]
-    assert "Choose the unit of “gpu_power”." in shown(waits["state"])
+    assert "Choose the unit of “gpu_power”." in node_json(waits["state"])
     # its row asks; a second question above would push the row away under the person's hands
     assert waits["questions"] is None
-    chosen = said(
+    chosen = values_after(
         chosen,
         inspection,
         ("unit", "gpu_power", "watts"),
@@ -142,13 +142,13 @@ def test_what_is_said_in_a_row_is_what_is_read(values, inspection, at):
     }
     follows = mapping.follow(chosen, at)
     assert not follows["blocked"]
-    text = shown(follows["evidence"])
+    text = node_json(follows["evidence"])
     assert "GPU power up to 239.0 W" in text or "GPU power up to 239 W" in text
     assert "Network in up to" in text
 
 
 def test_several_columns_may_have_one_role(values, inspection):
-    chosen = said(
+    chosen = values_after(
         values,
         inspection,
         ("role", "gpu_power", "gpu_power"),
@@ -161,12 +161,12 @@ def test_several_columns_may_have_one_role(values, inspection):
 
 
 def test_a_unit_stays_where_the_new_role_has_it_too(values, inspection):
-    chosen = said(
+    chosen = values_after(
         values, inspection, ("role", "net_in", "network_in"), ("unit", "net_in", "mib_per_s"),
         ("role", "net_in", "network_out")
     )  # fmt: skip
     assert measured(chosen, inspection)["net_in"] == ("network_out", "mib_per_s")
-    back = said(chosen, inspection, ("role", "net_in", "other"))
+    back = values_after(chosen, inspection, ("role", "net_in", "other"))
     assert measured(back, inspection)["net_in"] == ("other", "plain")
 
 
@@ -184,9 +184,9 @@ def test_a_unit_that_a_layout_knows_of_a_further_column_is_kept():
     assert (unit.value, unit.disabled) == ("kib", True)
     assert unit.data == [{"value": "kib", "label": "KiB"}]
 
-    away = said(values, Of(suggestion), ("role", "rss", "gpu_memory"))
+    away = values_after(values, Of(suggestion), ("role", "rss", "gpu_memory"))
     assert away["answers"]["rss"] == {"role": "gpu_memory", "unit": "kib"}
-    back = said(away, Of(suggestion), ("role", "rss", "other"))
+    back = values_after(away, Of(suggestion), ("role", "rss", "other"))
     assert further(back, suggestion)[-1] == MappedColumn("rss", Role.OTHER, "kib")
 
 
@@ -199,13 +199,13 @@ def test_a_unit_alone_can_be_asked_of_a_further_column():
 
 
 def test_what_was_said_is_there_for_the_next_file_of_the_shape(place, values, inspection, at):
-    chosen = said(
+    chosen = values_after(
         values, inspection, ("role", "gpu_power", "gpu_power"), ("unit", "gpu_power", "watts"),
         ("role", "gpu_util_percent", "other")
     )  # fmt: skip
     mapping.start(1, None, chosen, "GPU", at)
     again = send(place, "next.csv")
-    text = shown(page.layout(upload=again["id"]))
+    text = node_json(page.layout(upload=again["id"]))
     assert "You chose these columns for “gpu.csv”" in text
     before, _ = place.uploads.chosen_before(again["id"])
     kept = suggested(before)
@@ -216,7 +216,7 @@ def test_what_was_said_is_there_for_the_next_file_of_the_shape(place, values, in
 
 
 def test_a_row_that_only_appears_answers_nothing(values, inspection, at, monkeypatch):
-    def asked_with(triggered):
+    def callback_context(triggered):
         class Context:
             pass
 
@@ -230,31 +230,31 @@ def test_a_row_that_only_appears_answers_nothing(values, inspection, at, monkeyp
         return mapping.answer([], [], [], values, at)
 
     same = [{"prop_id": "0.value", "value": "other"}, {"prop_id": "1.value", "value": "plain"}]
-    assert set(map(type, asked_with(same))) == {type(mapping.dash.no_update)}
-    changed = asked_with([{"prop_id": "0.value", "value": "network_in"}, same[1]])
+    assert set(map(type, callback_context(same))) == {type(mapping.dash.no_update)}
+    changed = callback_context([{"prop_id": "0.value", "value": "network_in"}, same[1]])
     assert changed[-1]["net_in"] == {"role": "network_in", "unit": None}
 
 
-def drawn(found, what):
+def controls_of(found, what):
     """The controls of some rows as the browser has them."""
     controls = [one for one in parts(found) if (getattr(one, "id", None) or {}).get("what") == what]
     return {name: [getattr(one, name) for one in controls] for name in mapping_form.SHOWN}
 
 
 def redrawn(values, at, found):
-    return mapping_form.follow_rows(values, at, drawn(found, "role"), drawn(found, "unit"))
+    return mapping_form.follow_rows(values, at, controls_of(found, "role"), controls_of(found, "unit"))
 
 
 def test_only_what_changes_is_drawn_anew(values, inspection, at):
     found = rows(values, inspection)
-    chosen = said(values, inspection, ("role", "gpu_power", "gpu_power"))
+    chosen = values_after(values, inspection, ("role", "gpu_power", "gpu_power"))
     found[0].children[1].value = "gpu_power"  # the person chose it there
     told = redrawn(chosen, at, found)
     assert told["rows"] is mapping.dash.no_update
     assert [one is mapping.dash.no_update for one in told["units"]] == [False, True, True, True]
     found[0].children[2].children = told["units"][0]
     found[0].children[2].children.value = "watts"
-    chosen = said(chosen, inspection, ("unit", "gpu_power", "watts"))
+    chosen = values_after(chosen, inspection, ("unit", "gpu_power", "watts"))
     assert set(map(type, redrawn(chosen, at, found)["units"])) == {type(mapping.dash.no_update)}
     for changed in ({"features": chosen["features"][:2]}, {"features": []}, {"cpu": NOTHING}):
         told = redrawn(chosen | changed, at, found)

@@ -37,12 +37,12 @@ def text_of(node):
     return str(json.loads(plain)) if plain else ""
 
 
-def shown(**values):
+def page_text(**values):
     return text_of(page.layout(**values))
 
 
 def test_an_empty_page_says_what_to_do(server):
-    text = shown()
+    text = page_text()
     assert "No models yet" in text
     assert "view=train" in text
     assert "view=import" in text
@@ -50,12 +50,12 @@ def test_an_empty_page_says_what_to_do(server):
 
 @pytest.mark.parametrize("view", ["train", "choose", "search", "compare"])
 def test_without_traces_every_view_says_so(server, view):
-    text = shown(view=view)
+    text = page_text(view=view)
     assert "No traces yet" in text or "Nothing to compare yet" in text
 
 
 def test_a_model_is_listed_and_shown(model):
-    text = shown()
+    text = page_text()
     for expected in (
         "first",
         "CRBM, 4 hidden, history 3",
@@ -70,15 +70,15 @@ def test_a_model_is_listed_and_shown(model):
 
 @pytest.mark.parametrize("view", [view for view in page.VIEWS if view])
 def test_every_view_opens(model, view):
-    assert "Something went wrong" not in shown(view=view)
+    assert "Something went wrong" not in page_text(view=view)
 
 
 def test_a_model_that_is_gone_is_said(model):
-    assert "does not exist, or is in the trash" in shown(model="0" * 16)
+    assert "does not exist, or is in the trash" in page_text(model="0" * 16)
 
 
 def test_an_unknown_view_leads_back(model):
-    assert "No such view" in shown(view="dance")
+    assert "No such view" in page_text(view="dance")
 
 
 def test_training_asks_for_what_the_form_says(place, traces):
@@ -197,8 +197,8 @@ def test_trash_undo_and_delete(place, model, monkeypatch):
     monkeypatch.setattr(dialogs, "notify", lambda *_: None)
     target = dialogs.perform("trash", model.id, Query("", {"traces": "t"}))
     assert target == f"?traces=t&trashed={model.id}"
-    assert "to the trash" in shown(trashed=model.id)
-    assert "Delete for good" in shown(view="trash")
+    assert "to the trash" in page_text(trashed=model.id)
+    assert "Delete for good" in page_text(view="trash")
     assert dialogs.perform("restore", model.id, Query("", {})) == f"?model={model.id}"
     assert [info.id for info in place.models.list()] == [model.id]
     with pytest.raises(ConflictError):

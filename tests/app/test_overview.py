@@ -57,7 +57,7 @@ def report(*policies, held_out=12):
 BASE = policy("prev.step.rules", PolicyKind.REACTIVE, 0.37, None)
 
 
-def said(made):
+def saving_text(made):
     return saving_of("cpu", made["resources"]["cpu"], made, "/provisioning")
 
 
@@ -178,7 +178,7 @@ def test_without_a_comparison_nothing_is_said_of_savings(server):
 
 
 def test_a_saving_is_said_where_its_whole_interval_is_above_zero(sentence):
-    found = said(report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1, 0.02)))
+    found = saving_text(report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1, 0.02)))
     assert (found.figure, found.title) == ("37% → 28%", "CPU over-allocation you could avoid")
     sentence(found.words)
 
@@ -187,7 +187,7 @@ def test_a_model_that_had_seen_the_held_out_containers_is_said(sentence):
     made = report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1)) | {
         "model": {"trained_on": "held_out"}
     }
-    sentence(said(made).words)
+    sentence(saving_text(made).words)
 
 
 @pytest.mark.parametrize(
@@ -202,19 +202,19 @@ def test_a_model_that_had_seen_the_held_out_containers_is_said(sentence):
     ids=["its interval", "its interval over groups", "unknown", "an oracle", "static"],
 )
 def test_no_saving_is_said_that_is_not_sure(other, sentence):
-    found = said(report(BASE, other))
+    found = saving_text(report(BASE, other))
     assert (found.figure, found.then) == ("37%", None)
     sentence(found.words)
 
 
 def test_too_few_held_out_containers_say_nothing(sentence):
-    found = said(report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1), held_out=7))
+    found = saving_text(report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1), held_out=7))
     assert (found.figure, found.then) == ("37%", None)
     sentence(found.words)
 
 
 def test_a_comparison_without_a_simple_rule_says_so():
-    found = said(report(policy("phasedock", PolicyKind.OURS, 0.28, 0.1)))
+    found = saving_text(report(policy("phasedock", PolicyKind.OURS, 0.28, 0.1)))
     assert (found.figure, found.words) == ("–", "No simple rule was compared.")
 
 

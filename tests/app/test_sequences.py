@@ -25,7 +25,7 @@ from core.units import Unit
 from tests.builders import small_model, small_traces
 
 
-def shown(node):
+def node_json(node):
     """All texts of a piece of a page."""
     return json.dumps(node, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
 
@@ -174,7 +174,7 @@ def test_flicker_is_merged_as_on_phases_and_can_be_seen_as_labelled(server):
         usual = labels.default_dwell(view.traces, view.model)
         assert see(view.traces, view.model).dwell == usual
         assert see(view.traces, view.model, dwell="0").dwell == 0
-        said = shown(page.layout(traces=view.traces, model=view.model, dwell=f"{5 * made.period:g}"))
+        said = node_json(page.layout(traces=view.traces, model=view.model, dwell=f"{5 * made.period:g}"))
         assert "segments shorter than 50 s merged" in said
         assert "As labelled" in said
 
@@ -200,8 +200,8 @@ def test_one_phase_and_one_sample_after_warm_up(server):
     busy = level_traces([[0.1] * 10 + [3.0] * 10])
     seen = stock(server, traces, window_model(busy))
     with server.app_context():
-        said = shown(page.layout(traces=seen.traces, model=seen.model))
-        outlook = shown(next_view(seen, default_after(seen.analysis(), 1)))
+        said = node_json(page.layout(traces=seen.traces, model=seen.model))
+        outlook = node_json(next_view(seen, default_after(seen.analysis(), 1)))
         assert [str(path) for path in seen.analysis().paths] == ["warm-up only", "φ1"]
     assert "2 distinct paths" in said
     assert "The execution ends" in outlook
@@ -211,16 +211,16 @@ def test_executions_shorter_than_the_warm_up_get_a_sentence(server):
     busy = level_traces([[0.1] * 10 + [3.0] * 10])
     seen = stock(server, level_traces([[1.0], [2.0, 2.0]]), window_model(busy))
     with server.app_context():
-        said = shown(page.layout(traces=seen.traces, model=seen.model))
+        said = node_json(page.layout(traces=seen.traces, model=seen.model))
     assert "Too short for sequences" in said
     assert "None of the 2 executions is longer than the warm-up" in said
 
 
 def test_before_there_is_anything_the_page_says_what_to_do(server):
     with server.app_context():
-        assert "No traces yet" in shown(page.layout())
+        assert "No traces yet" in node_json(page.layout())
         server.extensions["phasedock"].traces.add(small_traces(2), None, name="jobs")
-        said = shown(page.layout())
+        said = node_json(page.layout())
     assert "No sequences yet" in said
     assert "A model is needed to label the 2 executions" in said
 
@@ -236,7 +236,7 @@ def test_a_model_that_does_not_fit_the_traces_gets_a_sentence(server, view):
     )
     info = server.extensions["phasedock"].traces.add(other, None, name="queues")
     with server.app_context():
-        said = shown(page.layout(traces=info.id, model=view.model))
+        said = node_json(page.layout(traces=info.id, model=view.model))
     assert "alert" in said
     assert "model does not fit queues. The model needs" in said
     assert "Continue without it" in said

@@ -92,12 +92,12 @@ def test_a_moment_of_another_limit_is_drawn_however_long_the_execution():
 def test_a_limit_far_above_the_use_is_said_and_does_not_flatten_it():
     elapsed, used = np.arange(5.0), np.array([1.0, 2, 4, 3, 4])
 
-    def drawn(limit):
+    def axis_and_notes(limit):
         figure = timeline(elapsed, [Series("Memory", used * GIB, Unit.BYTES, np.full(5, limit * GIB))])
         return figure.layout.yaxis.range[1], [each.text for each in figure.layout.annotations]
 
-    assert drawn(62.7) == (pytest.approx(4.32), ["Memory, GiB", "limit 62.70 GiB ↑"])
-    assert drawn(8.0) == (pytest.approx(8.32), ["Memory, GiB"])
+    assert axis_and_notes(62.7) == (pytest.approx(4.32), ["Memory, GiB", "limit 62.70 GiB ↑"])
+    assert axis_and_notes(8.0) == (pytest.approx(8.32), ["Memory, GiB"])
 
 
 def test_runs_last_as_long_as_everywhere_and_what_was_not_sampled_is_a_gap():

@@ -51,7 +51,7 @@ class Inspected:
         self.names = names
 
 
-def shown(node):
+def as_json(node):
     """All texts of a piece of a page."""
     return json.dumps(node, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
 
@@ -156,7 +156,7 @@ def test_columns_are_marked_by_what_they_stand_for():
 
 
 def test_the_layout_is_named():
-    assert "Recognised as AI4DL. " in shown(recognised(Inspected(HEADERS["ai4dl"])))
+    assert "Recognised as AI4DL. " in as_json(recognised(Inspected(HEADERS["ai4dl"])))
 
 
 @pytest.mark.parametrize(
@@ -173,10 +173,10 @@ def test_a_report_says_how_much_was_kept(sentence):
 
 
 def test_problems_are_listed_the_severe_ones_first():
-    text = shown(problem_table([problem("gap", "A gap."), problem("ragged", "Row 7 is short.", row=1007)]))
+    text = as_json(problem_table([problem("gap", "A gap."), problem("ragged", "Row 7 is short.", row=1007)]))
     assert text.index("Row 7 is short.") < text.index("A gap.")
     assert "1,007" in text
-    assert "No problems found" in shown(problem_table([]))
+    assert "No problems found" in as_json(problem_table([]))
 
 
 def badges(table):
@@ -220,18 +220,18 @@ GOOD = "execution,timestamp,cpu_cores,memory_bytes\n" + "".join(f"a,{t},1.5,2048
 
 def test_an_empty_workspace_offers_the_sample(place):
     assert place.traces.list() == []
-    assert "Load the sample" in shown(page.layout())
-    assert "The trash is empty" in shown(page.layout(show="trash"))
+    assert "Load the sample" in as_json(page.layout())
+    assert "The trash is empty" in as_json(page.layout(show="trash"))
 
 
 def test_an_upload_waits_until_it_is_taken_or_discarded(place):
     made = upload(place, GOOD)
     assert [info.id for info in waiting_uploads()] == [made]
-    assert "Not imported yet" in shown(page.layout())
-    assert "Not imported yet" not in shown(page.layout(upload=made))
+    assert "Not imported yet" in as_json(page.layout())
+    assert "Not imported yet" not in as_json(page.layout(upload=made))
     task = place.uploads.accept(made, None, "A")
     assert waiting_uploads() == []
-    back_again = shown(page.layout())
+    back_again = as_json(page.layout())
     assert "Import a.csv" in back_again
     assert task in back_again
 
@@ -240,15 +240,15 @@ def test_a_file_whose_import_has_doubts_is_not_called_not_imported(place):
     """It stays so that other columns can be chosen, as long as its set is there."""
     made = upload(place, GOOD + "a,9,oops,2048\n")
     run(place, place.uploads.accept(made, None, "Flawed"))
-    text = shown(page.layout())
+    text = as_json(page.layout())
     assert "Not imported yet" not in text
     assert "imported as “Flawed”" in text
     assert "Choose other columns: a.csv" in text
     upload(place, GOOD, "b.csv")
-    assert "Continue: b.csv" in shown(page.layout())
+    assert "Continue: b.csv" in as_json(page.layout())
     place.traces.trash(place.traces.list()[0].id)
     place.traces.delete(place.traces.list(trashed=True)[0].id)
-    assert "Continue: a.csv" in shown(page.layout())
+    assert "Continue: a.csv" in as_json(page.layout())
 
 
 def chosen_by(traces):
@@ -263,13 +263,13 @@ def test_a_set_in_the_trash_is_not_chosen(place):
     place.traces.trash(one.id)
     assert chosen_by(one.id).traces == place.traces.get(two.id)
     assert chosen_by("0" * 16).traces == place.traces.get(two.id)
-    assert "One" in shown(page.layout(show="trash"))
+    assert "One" in as_json(page.layout(show="trash"))
 
 
 def test_a_finished_import_shows_its_report_and_the_next_step(place):
     task = place.uploads.accept(upload(place, GOOD + "a,9,oops,2048\n"), None, "Flawed")
     run(place, task)
-    text = shown(import_card.import_card(task))
+    text = as_json(import_card.import_card(task))
     assert "Imported “Flawed”" in text
     assert "row 11 has “oops”" in text
     assert "Train a model" in text
@@ -278,8 +278,8 @@ def test_a_finished_import_shows_its_report_and_the_next_step(place):
 def test_an_import_that_ended_before_it_was_drawn_is_still_asked_for_its_set(place):
     task = place.uploads.accept(upload(place, GOOD), None, "Quick")
     run(place, task)
-    assert '"disabled": true' in shown(import_card.import_card(task))
-    assert '"disabled": true' not in shown(import_card.import_card(task, is_known=False))
+    assert '"disabled": true' in as_json(import_card.import_card(task))
+    assert '"disabled": true' not in as_json(import_card.import_card(task, is_known=False))
 
 
 def test_an_import_that_keeps_nothing_says_all_that_was_found(place):
@@ -287,7 +287,7 @@ def test_an_import_that_keeps_nothing_says_all_that_was_found(place):
     made = upload(place, "execution,timestamp,cpu_cores,memory_bytes\n" + rows)
     task = place.uploads.accept(made, None, "Nothing")
     run(place, task)
-    text = shown(import_card.import_card(task))
+    text = as_json(import_card.import_card(task))
     assert "Choose columns" in text
     assert "below zero" in text
     assert "“no”" in text
@@ -295,7 +295,7 @@ def test_an_import_that_keeps_nothing_says_all_that_was_found(place):
 
 
 def test_a_task_that_was_cleared_is_said_to_be_gone(place):
-    assert "There is no task" in shown(import_card.import_card("0" * 16))
+    assert "There is no task" in as_json(import_card.import_card("0" * 16))
 
 
 def two_files(place, shift=0):
@@ -314,7 +314,7 @@ def test_files_dropped_at_once_become_one_set(place):
     found = page.show_arrival({"ids": two_files(place)}, "")
     (joined,) = place.uploads.list()
     assert found == f"?upload={joined.id}"
-    text = shown(page.layout(upload=joined.id))
+    text = as_json(page.layout(upload=joined.id))
     assert "2 files joined by execution and time" in text
     assert "cpu.csv: CPU. memory.csv: Memory." in text
     assert "Import one by one" in text
@@ -332,7 +332,7 @@ def test_files_dropped_at_once_become_one_set(place):
 
 def test_files_that_do_not_belong_together_wait_one_by_one_with_the_reason(place, monkeypatch):
     said = []
-    monkeypatch.setattr("app.pages.traces.page.notify", lambda node, *_, **__: said.append(shown(node)))
+    monkeypatch.setattr("app.pages.traces.page.notify", lambda node, *_, **__: said.append(as_json(node)))
     found = page.show_arrival({"ids": two_files(place, shift=1)}, "")
     assert len(place.uploads.list()) == 2
     assert found is not None
@@ -342,7 +342,7 @@ def test_files_that_do_not_belong_together_wait_one_by_one_with_the_reason(place
 
 def test_waiting_files_are_joined_when_they_are_picked(place):
     ids = [{"type": PICKED, "upload": one} for one in two_files(place)]
-    text = shown(page.layout())
+    text = as_json(page.layout())
     assert "Join the ticked files" in text
     page.join_picked(1, [True, True], ids)
     (joined,) = place.uploads.list()

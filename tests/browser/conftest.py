@@ -74,7 +74,7 @@ def _profile(browser_type, browser_type_launch_args, browser_context_args, tmp_p
 
 
 @pytest.fixture(scope="module")
-def _kept(_profile):
+def _shared_pages(_profile):
     """The window that one test of a module leaves to the next."""
     kept = []
     yield kept
@@ -83,10 +83,10 @@ def _kept(_profile):
 
 
 @pytest.fixture
-def page(request, _profile, _kept):
+def page(request, _profile, _shared_pages):
     """A window as others left it, as a person has one all day (`visit`); a new one after a failure."""
     failed = request.session.testsfailed
-    window = _kept.pop() if _kept else _profile.new_page()
+    window = _shared_pages.pop() if _shared_pages else _profile.new_page()
     yield window
     if request.session.testsfailed > failed and not window.is_closed():
         print(*window.evaluate("window.addressChanges || []"), sep="\n")
@@ -98,7 +98,7 @@ def page(request, _profile, _kept):
             page.unroute_all()
             page.emulate_media(color_scheme="null")
             page.set_viewport_size(VIEWPORT)
-            _kept.append(page)
+            _shared_pages.append(page)
         elif page is window or loaded:
             page.close()
     _profile.clear_cookies()
@@ -155,17 +155,17 @@ def guard(request, page, server):
     def threw(error):
         watching.found.append(f"page: {error}")
 
-    def asked(request):
+    def check_request(request):
         if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:", "about:")):
             watching.found.append(f"left this machine: {request.url}")
 
-    listeners = {"console": logged, "pageerror": threw, "request": asked}
+    listeners = {"console": logged, "pageerror": threw, "request": check_request}
     for event, listener in listeners.items():
         page.on(event, listener)
     yield watching
     for event, listener in listeners.items():
         page.remove_listener(event, listener)
-    assert watching.unexpected() == [], "\n".join(each.said() for each in watching.servers)
+    assert watching.unexpected() == [], "\n".join(each.log_end() for each in watching.servers)
 
 
 @pytest.fixture(autouse=True)

@@ -45,7 +45,7 @@ class Server:
     def start_worker(self):
         self.worker = _start_worker(self.environment)
 
-    def said(self):
+    def log_end(self):
         """The end of what it logged."""
         return self.home.with_suffix(".log").read_text(errors="replace")[-4000:]
 
@@ -114,7 +114,7 @@ def visit(page, address):
         return
     page.evaluate(FOLLOW, "/nowhere")  # or the page would stay as it is, were the address the same
     page.get_by_role("heading", name="404").wait_for()
-    page.evaluate(DISMISS)  # what was said of the last page may lie over the next one's buttons
+    page.evaluate(DISMISS)  # a notice of the last page may lie over the next one's buttons
     page.evaluate(FOLLOW, address)
 
 

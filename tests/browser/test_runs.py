@@ -45,7 +45,7 @@ def field(page, name):
     return f'[data-field="{name}"] input'
 
 
-def drawn(page):
+def wait_for_chart(page):
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=60_000)
 
 
@@ -60,7 +60,7 @@ def build_and_run(page):
     build(page, "Built by hand")
     expect(page.locator(".runstate")).to_contain_text("finished", timeout=90_000)
     expect(page.locator("table.board tbody tr")).to_have_count(3)
-    drawn(page)
+    wait_for_chart(page)
 
 
 def build(page, name):
@@ -163,7 +163,7 @@ def step_through(page):
 @pytest.mark.long
 def test_tables_pictures_and_files_are_taken_away(page, experiment):
     visit(page, f"/runs?experiment={experiment}&a=fewest&b=flowcon&over=workers")
-    drawn(page)
+    wait_for_chart(page)
     page.get_by_role("button", name="Export jobs per worker flowcon").click()
     with page.expect_download() as picture:
         page.get_by_role("button", name="Picture, SVG").click()
@@ -181,7 +181,7 @@ def test_tables_pictures_and_files_are_taken_away(page, experiment):
 @pytest.mark.long
 def test_any_number_of_policies_stand_side_by_side(page, experiment):
     visit(page, f"/runs?experiment={experiment}")
-    drawn(page)
+    wait_for_chart(page)
     rows = page.locator("table.board tbody tr")
     expect(rows).to_have_count(3)
     page.get_by_role("link", name="Makespan", exact=True).click()
@@ -209,7 +209,7 @@ def test_any_number_of_policies_stand_side_by_side(page, experiment):
 @pytest.mark.long
 def test_a_queue_is_compared_and_stepped_through(page, queue):
     visit(page, f"/runs?experiment={queue}")
-    drawn(page)
+    wait_for_chart(page)
     expect(page.get_by_role("heading", name="Where jobs’ time goes")).to_be_visible()
     page.get_by_role("link", name="Waiting and cores").click()
     expect(page).to_have_url(re.compile("columns=queue"))
@@ -219,15 +219,15 @@ def test_a_queue_is_compared_and_stepped_through(page, queue):
     expect(page.get_by_role("heading", name="Queue, Turns")).to_be_visible()
     visit(page, f"/runs?experiment={queue}&look=ledger&of=Turns&tick=12")
     expect(page.get_by_role("heading", name="Waiting after this tick")).to_be_visible()
-    drawn(page)
-    assert line(page) == pytest.approx(moment(page, 12), abs=1e-5)
+    wait_for_chart(page)
+    assert line(page) == pytest.approx(time_of_tick(page, 12), abs=1e-5)
     page.locator("h1").click()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#tick-body")).to_contain_text("Tick 13,")
     until = time.monotonic() + 20
-    while line(page) == pytest.approx(moment(page, 12), abs=1e-5) and time.monotonic() < until:
+    while line(page) == pytest.approx(time_of_tick(page, 12), abs=1e-5) and time.monotonic() < until:
         page.wait_for_timeout(100)
-    assert line(page) == pytest.approx(moment(page, 13), abs=1e-5)
+    assert line(page) == pytest.approx(time_of_tick(page, 13), abs=1e-5)
     for address in (f"experiment={queue}&columns=queue", f"experiment={queue}&a=Static&b=Turns&over=limits",
                     f"experiment={queue}&look=ledger&of=Turns&tick=12"):  # fmt: skip
         visit(page, f"/runs?{address}")
@@ -248,7 +248,7 @@ def line(page):
     return float(page.evaluate(LINE))
 
 
-def moment(page, tick):
+def time_of_tick(page, tick):
     """When a tick of the ledger was."""
     run = page.locator(".tickbar").get_attribute("data-run")
     found = page.request.get(f"{page.url.partition('/runs')[0]}/api/runs/{run}.json").json()

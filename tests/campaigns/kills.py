@@ -158,7 +158,7 @@ class Campaign:
             self._load.enough.set()
             self._load.join()
             self._until_all_are_up()
-            self._look()
+            self._check()
         finally:
             self._serving.send_signal(signal.SIGTERM)
             self._serving.wait(30)
@@ -204,7 +204,7 @@ class Campaign:
             and answers(self.settings.port)
         )
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         figures, place = self.figures, self.place
         figures.uploads = len(self._load.uploads) + len(self._load.tasks)
         figures.tasks = len(self._load.tasks) + len(self._trainings)

@@ -172,9 +172,9 @@ class Campaign:
         version, folder = control_group(self._there()["wide"], "memory")
         most = "memory.limit_in_bytes" if version == 1 else "memory.max"
         (folder.parent / most).write_text(str(_TOGETHER))
-        self._until(lambda: self._seen() >= set(_LIMITS))
+        self._until(lambda: self._sampled_containers() >= set(_LIMITS))
 
-    def _seen(self) -> set[str]:
+    def _sampled_containers(self) -> set[str]:
         return {each.name for each in self.space.live.view.request_view("local").rows if each.cpu is not None}
 
     def _start(self, name: str, command: list[str], **more: Any) -> Container:

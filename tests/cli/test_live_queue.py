@@ -62,5 +62,5 @@ def test_what_cannot_be_done_says_why():
     assert "PHASEDOCK_CONTROL is off" in run("submit", "--program", "mlp", code=1).stderr
     assert "“nobody”" in run("cancel", "nobody", "--engine", "demo", code=1).stderr
     assert "“nobody”" in run("queue", "nobody", "--engine", "demo", code=1).stderr
-    assert "No job is named" in run("queue", "--priority", "3", "--engine", "demo", code=1).stderr
+    assert "--priority needs a job" in run("queue", "--priority", "3", "--engine", "demo", code=1).stderr
     assert "9" in run("submit", "--program", "mlp", "--priority", "12", "--engine", "demo", code=1).stderr

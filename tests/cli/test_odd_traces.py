@@ -37,7 +37,7 @@ def run(command, model, path):
 MORE = {"sequences": ("--json",), "evaluate": ("--json",)}
 
 
-def said(result):
+def error_text(result):
     """The two sentences of an error, as JSON or for people."""
     assert result.exit_code == 1
     if result.stdout.startswith("{"):
@@ -56,13 +56,13 @@ def table(path, executions, samples, level=0.5):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_file_without_rows(model, tmp_path, command, sentence):
-    text = said(run(command, model, table(tmp_path / "empty.csv", 0, 0)))
+    text = error_text(run(command, model, table(tmp_path / "empty.csv", 0, 0)))
     sentence(text)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_executions_of_one_sample(model, tmp_path, command, sentence):
-    text = said(run(command, model, table(tmp_path / "one.csv", 5, 1)))
+    text = error_text(run(command, model, table(tmp_path / "one.csv", 5, 1)))
     sentence(text)
 
 
@@ -75,7 +75,7 @@ def test_executions_shorter_than_the_warm_up(model, tmp_path, command):
         assert [path["count"] for path in found["paths"]] == [5]
         assert found["transitions"] == []
     else:
-        assert "No execution is longer than one cycle of 1 min 40 s" in said(result)
+        assert "No execution is longer than one cycle of 1 min 40 s" in error_text(result)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -96,7 +96,7 @@ def test_executions_of_one_phase(model, tmp_path, command):
 def test_a_model_that_does_not_fit(model, tmp_path, command, sentence):
     path = table(tmp_path / "jobs.csv", 5, 60)
     path.write_text(path.read_text().replace("memory_bytes", "queue"))
-    text = said(run(command, model, path))
+    text = error_text(run(command, model, path))
     assert "The model needs “memory_bytes”, which these traces do not have." in text
     sentence(text)
 
@@ -104,5 +104,5 @@ def test_a_model_that_does_not_fit(model, tmp_path, command, sentence):
 def test_a_cycle_longer_than_every_execution(model, tmp_path, sentence):
     path = table(tmp_path / "jobs.csv", 5, 60)
     options = ["--cycle", "3600", "--policies", POLICIES, "--json"]
-    text = said(RUNNER.invoke(main.app, ["evaluate", str(model), str(path), *options]))
+    text = error_text(RUNNER.invoke(main.app, ["evaluate", str(model), str(path), *options]))
     sentence(text)

@@ -129,7 +129,7 @@ def test_settings_of_policies_come_from_a_file_and_from_the_command_line(fast):
     [
         ("vpa.margin=lots", "vpa: Margin (margin) cannot be “lots”."),
         ("vpa.colour=red", "vpa: There is no setting called “colour”."),
-        ("margin=1", "“margin=1” sets nothing."),
+        ("margin=1", "“margin=1” is not of the form policy.setting=value."),
         ("event.tries=3", "There are settings for “event”, which is not compared."),
         ("nobody.at=1", "There is no policy called “nobody”."),
     ],

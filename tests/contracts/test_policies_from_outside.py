@@ -64,10 +64,7 @@ POLICIES = (replace(GOOD, fit=lambda t, s, p: changing),)
 """,
         "changes the demand",
     ),
-    "it is left to chance": (
-        f"{RANDOM_ONE}\nPOLICIES = (replace(GOOD, fit=fit),)",
-        "allocates something else",
-    ),
+    "it is left to chance": (f"{RANDOM_ONE}\nPOLICIES = (replace(GOOD, fit=fit),)", "allocates differently"),
     "it looks beside it": (
         """
 def beside(demand):
@@ -77,7 +74,7 @@ POLICIES = (replace(GOOD, fit=lambda t, s, p: beside),)
         "depends on others beside it",
     ),
     "it raises": ("POLICIES = (replace(GOOD, fit=lambda t, s, p: 1 / 0),)", "ZeroDivisionError"),
-    "its settings are no dataclass": ("POLICIES = (replace(GOOD, settings=dict),)", "no frozen dataclass"),
+    "its settings are no dataclass": ("POLICIES = (replace(GOOD, settings=dict),)", "not a frozen dataclass"),
     "its default is out of bounds": (
         "POLICIES = (replace(GOOD, defaults={'factor': 10.0}),)",
         "Factor (factor) cannot be “10.0”",

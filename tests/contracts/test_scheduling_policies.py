@@ -49,7 +49,7 @@ def moves_each_job_once_for_each_reason(one):
     return None
 
 
-def asked(variant, question):
+def applies(variant, question):
     """As printed, Algorithm 5 may move a container again; everything else is asked of everyone."""
     as_printed = PAPERS[variant][1].get("rebalance") == "as-printed"
     return not (as_printed and question is moves_each_job_once_for_each_reason)
@@ -62,7 +62,7 @@ def asked(variant, question):
         for variant, (name, _) in enumerate(PAPERS)
         for scenario in SCENARIOS
         for question in (*QUESTIONS, moves_each_job_once_for_each_reason)
-        if asked(variant, question)
+        if applies(variant, question)
     ],
 )
 def test_policy(variant, scenario, question):

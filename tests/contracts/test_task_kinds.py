@@ -19,7 +19,7 @@ ID = "0123456789abcdef"
 EVERY_KIND = pytest.mark.parametrize("kind", [kind for _, kind in KINDS.items()], ids=lambda kind: kind.name)
 
 
-def done(kind, params=None, result=None):
+def finished_task(kind, params=None, result=None):
     """A task of a kind that is done."""
     now = datetime(2026, 11, 20, tzinfo=UTC)
     return TaskInfo(
@@ -34,10 +34,10 @@ def tasks_of(kind):
     full = {"trace_set": ID, "model": ID, "experiment": ID}
     numbers = {"decisions": 3, "resizes": 1, "recommended": 4, "trials": [{}], "candidates": [{}]}
     given = {name: numbers.get(name, ID) for name in kind.gives}
-    yield done(kind, full, given)
-    yield done(kind, {}, given)
-    yield done(kind, full, {})
-    yield done(kind, {}, None)
+    yield finished_task(kind, full, given)
+    yield finished_task(kind, {}, given)
+    yield finished_task(kind, full, {})
+    yield finished_task(kind, {}, None)
 
 
 @EVERY_KIND
@@ -98,7 +98,7 @@ def test_it_is_shown_by_what_it_declares(kind):
 
 def test_a_new_kind_is_shown_without_another_line(monkeypatch):
     made = kind_for_tests("tidy_up", lambda *_: {})
-    task = done(made, {"model": ID})
+    task = finished_task(made, {"model": ID})
     assert task_card.title(task) == "Tidy up"
     assert task_card.outcome(task) == ""
     assert task_card.result_link(task) is None

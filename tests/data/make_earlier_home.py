@@ -76,7 +76,7 @@ def _tasks(place: Workspace) -> None:
     place.tasks.submit("count", "Waiting", {"steps": 1})
 
 
-def seen(place: Workspace) -> dict[str, object]:
+def summary_of(place: Workspace) -> dict[str, object]:
     """What a person is shown of a workspace, as JSON; the same of every version."""
     sets = [*place.traces.list(), *place.traces.list(trashed=True)]
     (model,) = place.models.list()
@@ -129,7 +129,7 @@ def make(archive: Path) -> None:
         home = Path(folder) / "home"
         space = Workspace(Settings(home=home), kinds_for_tests())
         fill(space)
-        shown = seen(space)
+        shown = summary_of(space)
         space.close()
         (home / "seen.json").write_text(json.dumps(shown), encoding="utf-8")
         with tarfile.open(archive, "w:xz", preset=9) as tar:

@@ -42,7 +42,7 @@ def entry_points(outside, declared):
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def copied(tmp_path_factory):
     """Where everything is, in a copy to which all examples were added; several workers make one."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
@@ -89,35 +89,35 @@ def added(copy, outside):
     return {**answer, "copy": str(copy), "environ": environ}
 
 
-def test_a_provisioning_policy_is_everywhere(found):
-    there = found["provisioning"]
+def test_a_provisioning_policy_is_everywhere(copied):
+    there = copied["provisioning"]
     assert there["exam"] is None
     assert there["form"]
     assert there["compared"] == ["last.sample", "prev.step.max"]
     assert (there["by_set"], there["by_file"]) == ({"margin": 0.5}, {"margin": 0.4})
-    assert found["listed"]["last.sample"] == "PhaseDock"
+    assert copied["listed"]["last.sample"] == "PhaseDock"
 
 
-def test_a_scheduling_policy_is_everywhere(found):
-    there = found["scheduling"]
+def test_a_scheduling_policy_is_everywhere(copied):
+    there = copied["scheduling"]
     assert there["exam"] is None
     assert there["form"]
     assert there["chosen"]
     assert set(there["ran"]) == {"free", "fixed.share"}
     assert there["ran"]["fixed.share"]["share"] == 0.25
-    assert found["listed"]["fixed.share"] == "PhaseDock"
+    assert copied["listed"]["fixed.share"] == "PhaseDock"
 
 
-def test_policies_that_live_elsewhere_are_beside_the_others(found):
-    assert found["refused"] == []
-    assert found["listed"]["my.max"].endswith("mine.py")
-    assert found["listed"]["my.free"].endswith("mine.py")
-    assert "their_policies:POLICIES" in found["listed"]["their.p95"]
-    assert found["application"]["offered"] == ["last.sample", "my.max", "their.p95"]
+def test_policies_that_live_elsewhere_are_beside_the_others(copied):
+    assert copied["refused"] == []
+    assert copied["listed"]["my.max"].endswith("mine.py")
+    assert copied["listed"]["my.free"].endswith("mine.py")
+    assert "their_policies:POLICIES" in copied["listed"]["their.p95"]
+    assert copied["application"]["offered"] == ["last.sample", "my.max", "their.p95"]
 
 
-def test_a_format_and_a_layout_are_everywhere(found):
-    there = found["files"]
+def test_a_format_and_a_layout_are_everywhere(copied):
+    there = copied["files"]
     assert there["read"]
     assert there["title"]
     assert "key_values" in there["formats"]
@@ -125,15 +125,15 @@ def test_a_format_and_a_layout_are_everywhere(found):
     assert there["recognised"] == "slurm"
 
 
-def test_a_kind_of_task_is_done_and_a_page_is_shown(found):
-    there = found["application"]
+def test_a_kind_of_task_is_done_and_a_page_is_shown(copied):
+    there = copied["application"]
     assert there["task"] == {"samples": there["samples"]}
     assert there["page"]
     assert there["status"] == 200
 
 
-def test_an_engine_is_watched_steered_and_put_back(found):
-    there = found["engine"]
+def test_an_engine_is_watched_steered_and_put_back(copied):
+    there = copied["engine"]
     assert there.pop("attached").startswith("Policies cannot follow the containers of practice")
     assert "Policies cannot follow it." in there.pop("offered")
     assert there == {"cores": 4.0, "watched": ["job"], "changed": 0.5, "restored": ["job"], "after": 3.0}
@@ -141,7 +141,7 @@ def test_an_engine_is_watched_steered_and_put_back(found):
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-def test_every_example_passes_the_exam_of_its_kind(found):
+def test_every_example_passes_the_exam_of_its_kind(copied):
     exams = ("provisioning_policies", "scheduling_policies", "formats", "layouts", "task_kinds", "pages")
     names = ("last.sample", "fixed.share", "key_values", "slurm", "count_samples", "Notes")
     done = subprocess.run(
@@ -151,7 +151,7 @@ def test_every_example_passes_the_exam_of_its_kind(found):
             *("-k", " or ".join((*names, "docs", "documentation", "listed", "place"))),
             *(f"tests/contracts/test_{exam}.py" for exam in exams)
         ],
-        check=False, cwd=found["copy"], env=found["environ"], capture_output=True, text=True, timeout=110
+        check=False, cwd=copied["copy"], env=copied["environ"], capture_output=True, text=True, timeout=110
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 30  # type: ignore[index]

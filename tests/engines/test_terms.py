@@ -11,12 +11,12 @@ GIB = 2.0**30
 NOW = 1_800_000_000.0
 
 
-def said(**labels):
+def terms_of(**labels):
     return read_terms({f"phasedock.{name}": text for name, text in labels.items()}, NOW)
 
 
 def test_labels_say_what_an_experiment_says_of_a_job():
-    found = said(request="2", min="0.5", max="4", memory="1.5 GiB", priority="7", deadline="in 2 h")
+    found = terms_of(request="2", min="0.5", max="4", memory="1.5 GiB", priority="7", deadline="in 2 h")
     assert found.request == 2.0
     assert found.terms == Terms(min=0.5, max=4.0, memory=1.5 * GIB, priority=7)
     assert found.until == NOW + 7200
@@ -45,7 +45,7 @@ def test_without_labels_nothing_is_said():
     ]
 )  # fmt: skip
 def test_what_cannot_be_understood_says_nothing_and_why(name, text, why):
-    found = said(**{name: text, "priority" if name == "max" else "max": "3"})
+    found = terms_of(**{name: text, "priority" if name == "max" else "max": "3"})
     assert set(found.wrong) == {f"phasedock.{name}"}
     assert why in found.wrong[f"phasedock.{name}"]
     assert found.wrong[f"phasedock.{name}"].endswith(".")
@@ -53,7 +53,7 @@ def test_what_cannot_be_understood_says_nothing_and_why(name, text, why):
 
 
 def test_bounds_that_cannot_be_are_left_out_together():
-    found = said(min="4", max="2", request="3")
+    found = terms_of(min="4", max="2", request="3")
     assert (found.terms.min, found.terms.max, found.request) == (None, None, 3.0)
     assert set(found.wrong) == {"phasedock.min"}
 
@@ -64,7 +64,7 @@ def test_bounds_that_cannot_be_are_left_out_together():
     )
 )
 def test_any_text_is_understood_or_named(labels):
-    found = said(**labels)
+    found = terms_of(**labels)
     assert set(found.wrong) <= {f"phasedock.{name}" for name in labels}
     assert found.request is None or 0 < found.request <= 4096
     assert found.terms.min is None or found.terms.max is None or found.terms.min <= found.terms.max

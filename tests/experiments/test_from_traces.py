@@ -55,7 +55,7 @@ def test_work_and_demand_are_those_of_the_slow_twin(pieces):
     assert job.work == pytest.approx(work, rel=1e-5)
     assert made.durations[job.id] == pytest.approx(seconds)
     spent = weights(traces(samples, gaps=gaps), slice(0, len(samples))).tolist()
-    high = slow_experiments.least_not_exceeded([cores for _, cores in samples], spent, 0.8)
+    high = slow_experiments.smallest_not_exceeded([cores for _, cores in samples], spent, 0.8)
     assert job.demand == pytest.approx(max(high, work / seconds), rel=1e-5)
     # alone, a job takes at most as long as it was recorded
     assert job.work / job.demand <= seconds * (1 + 1e-5)
@@ -67,7 +67,7 @@ def test_work_and_demand_are_those_of_the_slow_twin(pieces):
 )
 def test_a_quantile_over_time_is_that_of_the_slow_twin(pieces, share):
     values, seconds = (np.array(each) for each in zip(*pieces, strict=True))
-    slow = slow_experiments.least_not_exceeded(values.tolist(), seconds.tolist(), share)
+    slow = slow_experiments.smallest_not_exceeded(values.tolist(), seconds.tolist(), share)
     assert quantile_over_time(values, seconds, share) == slow
 
 

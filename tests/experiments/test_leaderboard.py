@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.experiments.leaderboard import (
-    EVERY_MEASURE,
+    ALL_MEASURES,
     difference,
     leaderboard,
     measured_change,
@@ -44,7 +44,7 @@ def run(*jobs):
     return RunResult(made, mean, mean, last, mean, mean, mean, None, 0, 0, failed, 1, median=mean)
 
 
-def told(made):
+def outcomes(made):
     return [(each.id, each.completion, each.state) for each in made.jobs]
 
 
@@ -52,7 +52,7 @@ def told(made):
 def test_single_jobs_are_those_of_the_slow_twin(pairs):
     mine, base = [run(*a) for a, _ in pairs], [run(*b) for _, b in pairs]
     made = single_jobs(mine, base)
-    means, by_job = slow_experiments.standing([told(a) for a in mine], [told(b) for b in base])
+    means, by_job = slow_experiments.standing([outcomes(a) for a in mine], [outcomes(b) for b in base])
     assert [made["sooner"], made["best"], made["worst"]] == pytest.approx(means)
     assert made["by_job"] == pytest.approx(by_job)
     if by_job:
@@ -83,7 +83,7 @@ def test_all_rows_are_over_the_seeds_that_all_policies_have():
     assert rows["other"].differences["mean"] == difference([50.0, 50.0], [100.0, 100.0])
     assert rows["third"].differences["mean"].value == pytest.approx(-0.25)
     assert rows["base"].differences == {}
-    assert set(rows["other"].differences) == set(EVERY_MEASURE)
+    assert set(rows["other"].differences) == set(ALL_MEASURES)
     assert leaderboard(results | {"none": {}}, "base") == []
 
 

@@ -89,12 +89,12 @@ def test_threads_that_follow_are_predicted_from_ones_that_stay():
     def world(seed, more):
         return replace(drawn[seed], jobs=tuple(replace(job, **more) for job in drawn[seed].jobs))
 
-    def shown(seed):
+    def simulate(seed):
         policy = POLICIES["free"]
         engine = simulated(world(seed, static), seed, reveal_hidden=False)
         return [entry.observation for entry in drive(engine, policy, policy.build_settings(), seed, 2.0)]
 
-    made = predict(asked, {seed: shown(seed) for seed in asked.seeds}, run_scenario)
+    made = predict(asked, {seed: simulate(seed) for seed in asked.seeds}, run_scenario)
     for label, more in (("free", static), ("one", one), ("follow", follow)):
         row = next(row for row in made.comparison if row["label"] == label)
         real = np.mean([run_scenario(world(seed, more), asked.arm(label), seed).mean for seed in asked.seeds])

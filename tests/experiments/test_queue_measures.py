@@ -10,7 +10,7 @@ from core.engines.simulated import simulated
 from core.experiments.leaderboard import compare, difference
 from core.experiments.measures import (
     COUNTS,
-    FURTHER_MEASURES,
+    EXTRA_MEASURES,
     QUEUE_MEASURES,
     RISING,
     informative_measures,
@@ -162,4 +162,4 @@ def test_the_register_says_what_is_better_and_in_which_unit():
         "freed_memory",
     } == RISING
     assert {"refused", "pauses", "resizes", "thread_changes", "too_low", "killed"} == COUNTS
-    assert all(each.of.__doc__ and each.label and each.short for each in FURTHER_MEASURES.values())
+    assert all(each.of.__doc__ and each.label and each.short for each in EXTRA_MEASURES.values())

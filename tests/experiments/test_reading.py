@@ -261,7 +261,7 @@ def test_the_file_in_the_documentation_is_one():
         ("priority: 10", "Line 5", "Priority (priority) cannot be “10”."),
         ("memory: 3 cores", "Line 5", "Memory (memory) cannot be in “cores”: it is in GiB."),
         ("throughput: [[2, 5], [1, 4]]", "Line 5", "1 cores come after 2."),
-        ("throughput: [3]", "Line 5", "A line of the throughput is no pair."),
+        ("throughput: [3]", "Line 5", "A line of the throughput is not a pair."),
         ("threads: -1", "Line 5", "Threads (threads) cannot be “-1”."),
     ],
 )

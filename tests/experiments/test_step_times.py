@@ -14,7 +14,7 @@ from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 JOB = JobSpec("a", 200.0, steps=2000, prepare=1.0, thread_penalty=2.0)
 
 
-def found(*jobs, pace=0.5):
+def stages_and_entries(*jobs, pace=0.5):
     """The stages of a run of ``resizes``, and its entries."""
     policy, made = POLICIES["resizes"], Series()
     settings = policy.build_settings({"cores": "2 1 0.5 1 2", "every": 20.0})
@@ -36,7 +36,7 @@ def found(*jobs, pace=0.5):
 )
 def test_threads_that_do_not_fit_the_cores_show_in_the_time_per_step(threads, speeds):
     """Two threads on one core lose two seconds for each useful one; one on two cores leaves a core idle."""
-    each, _ = found(replace(JOB, **threads))
+    each, _ = stages_and_entries(replace(JOB, **threads))
     assert [stage.limit for stage in each] == [2.0, 1.0, 0.5, 1.0, 2.0]
     seconds_per_step = 199.0 / 2000
     assert [stage.step_seconds for stage in each] == pytest.approx(
@@ -47,7 +47,7 @@ def test_threads_that_do_not_fit_the_cores_show_in_the_time_per_step(threads, sp
 
 
 def test_every_step_is_in_one_stage_and_jobs_that_say_none_have_no_stages():
-    each, entries = found(JOB, replace(JOB, id="b", steps=None), replace(JOB, id="c", work=90.0))
+    each, entries = stages_and_entries(JOB, replace(JOB, id="b", steps=None), replace(JOB, id="c", work=90.0))
     assert {stage.job for stage in each} == {"a", "c"}
     for name in ("a", "c"):
         mine = [stage for stage in each if stage.job == name]
@@ -58,4 +58,4 @@ def test_every_step_is_in_one_stage_and_jobs_that_say_none_have_no_stages():
             if job.id == name and job.steps
         ]
         assert sum(stage.steps for stage in mine) == looks[-1].steps - looks[0].steps
-        assert [stage.begun for stage in mine] == sorted(stage.begun for stage in mine)
+        assert [stage.start for stage in mine] == sorted(stage.start for stage in mine)

@@ -31,7 +31,7 @@ class Saved:
         self.count += 1
 
 
-def want(folder, version, **more):
+def write_wants(folder, version, **more):
     text = json.dumps({"version": version, "threads": None, "checkpoint": 0, "hold": False} | more)
     write_atomically(folder / "wants.json", lambda file: file.write(text.encode()))
 
@@ -76,11 +76,11 @@ def test_a_job_says_how_it_stands(agent, tmp_path, save):
 
 
 def test_threads_are_applied_and_acknowledged_at_the_next_step(agent, tmp_path, threads, save):
-    want(tmp_path, 1, threads=1)
+    write_wants(tmp_path, 1, threads=1)
     agent.reached(1, 1.0, save)
     assert threads.now == 1
     assert (says(tmp_path)["version"], says(tmp_path)["threads"]) == (1, 1)
-    want(tmp_path, 2, threads=3)
+    write_wants(tmp_path, 2, threads=3)
     agent.reached(2, 1.0, save)
     assert (says(tmp_path)["version"], says(tmp_path)["threads"]) == (2, 3)
 
@@ -99,14 +99,14 @@ def test_threads_are_acknowledged_while_the_data_are_prepared(tmp_path, threads)
     agent = Agent(tmp_path, threads)
     agent.prepare(0, 10)
     assert says(tmp_path)["state"] == "preparing"
-    want(tmp_path, 1, threads=2)
+    write_wants(tmp_path, 1, threads=2)
     agent.listen()
     assert (says(tmp_path)["version"], says(tmp_path)["threads"]) == (1, 2)
 
 
 def test_a_program_with_static_threads_says_so(tmp_path, save):
     agent = Agent(tmp_path, lambda _: 4)
-    want(tmp_path, 1, threads=1)
+    write_wants(tmp_path, 1, threads=1)
     agent.begin(0, 10, save)
     assert (says(tmp_path)["version"], says(tmp_path)["threads"]) == (1, 4)
 
@@ -115,7 +115,7 @@ def test_a_program_with_static_threads_says_so(tmp_path, save):
     "text", ["", "{", "[]", '{"version": "2"}', '{"version": true, "threads": 2}', "\x00"]
 )
 def test_wishes_that_cannot_be_read_change_nothing(agent, tmp_path, save, threads, text):
-    want(tmp_path, 1, threads=2)
+    write_wants(tmp_path, 1, threads=2)
     agent.reached(1, 1.0, save)
     (tmp_path / "wants.json").write_text(text)
     agent.reached(2, 1.0, save)
@@ -125,7 +125,7 @@ def test_wishes_that_cannot_be_read_change_nothing(agent, tmp_path, save, thread
 def test_a_checkpoint_is_written_once_per_request(agent, tmp_path, save):
     agent.reached(1, 1.0, save)
     assert save.count == 0
-    want(tmp_path, 1, checkpoint=1)
+    write_wants(tmp_path, 1, checkpoint=1)
     agent.reached(2, 1.0, save)
     agent.reached(3, 1.0, save)
     assert save.count == 1
@@ -136,7 +136,7 @@ def test_a_checkpoint_that_cannot_be_written_is_not_acknowledged(agent, tmp_path
     def full():
         raise OSError("No space left on device")
 
-    want(tmp_path, 1, checkpoint=1)
+    write_wants(tmp_path, 1, checkpoint=1)
     agent.reached(1, 1.0, full)
     assert (says(tmp_path)["checkpoint"], says(tmp_path)["version"]) == (0, 1)
     saved = Saved()
@@ -145,16 +145,16 @@ def test_a_checkpoint_that_cannot_be_written_is_not_acknowledged(agent, tmp_path
 
 
 def test_a_held_job_stands_still_until_it_is_let_go(agent, tmp_path, save):
-    want(tmp_path, 1, checkpoint=1, hold=True)
+    write_wants(tmp_path, 1, checkpoint=1, hold=True)
     working = threading.Thread(target=agent.reached, args=(1, 1.0, save))
     working.start()
     wait_for(lambda: says(tmp_path)["checkpoint"] == 1)
     wait_for(lambda: says(tmp_path)["state"] == "held")
     assert working.is_alive()
-    want(tmp_path, 2, checkpoint=2, hold=True)
+    write_wants(tmp_path, 2, checkpoint=2, hold=True)
     wait_for(lambda: says(tmp_path)["checkpoint"] == 2)
     assert working.is_alive()
-    want(tmp_path, 3, checkpoint=2)
+    write_wants(tmp_path, 3, checkpoint=2)
     working.join(10)
     assert not working.is_alive()
     assert (says(tmp_path)["state"], save.count) == ("running", 2)
@@ -169,7 +169,7 @@ def test_sigterm_writes_a_checkpoint_and_ends(agent, tmp_path, save):
 
 
 def test_sigterm_ends_a_held_job(agent, tmp_path, save):
-    want(tmp_path, 1, hold=True)
+    write_wants(tmp_path, 1, hold=True)
     threading.Timer(0.2, agent.terminate).start()
     with pytest.raises(Stopped):
         agent.reached(3, 1.0, save)
@@ -184,7 +184,7 @@ def test_sigterm_ends_a_job_that_prepares_at_once(tmp_path, threads):
 
 
 def test_a_resumed_job_writes_no_reading_twice_and_no_checkpoint_again(agent, tmp_path, threads, save):
-    want(tmp_path, 1, checkpoint=1)
+    write_wants(tmp_path, 1, checkpoint=1)
     for step in range(1, 6):
         agent.reached(step, 1 / step, save)
     resumed = Agent(tmp_path, threads)
@@ -230,12 +230,12 @@ def test_a_reader_never_sees_half_a_file(tmp_path):
     path, seen, over = tmp_path / "says.json", set(), threading.Event()
     write_atomically(path, lambda file: file.write(b"0" * 5000), lasting=False)
 
-    def look():
+    def read_repeatedly():
         while not over.is_set():
             text = path.read_bytes()
             seen.add((len(text), len(set(text))))
 
-    looking = threading.Thread(target=look)
+    looking = threading.Thread(target=read_repeatedly)
     looking.start()
     for number in range(300):
         text = str(number % 10).encode() * 5000

@@ -111,7 +111,7 @@ def process(tmp_path):
         running.kill()
 
 
-def steps_said(folder, at_least):
+def wait_for_step(folder, at_least):
     until = time.monotonic() + 30
     while time.monotonic() < until:
         try:
@@ -125,7 +125,7 @@ def steps_said(folder, at_least):
 
 
 def test_a_real_process_ends_at_sigterm_with_its_checkpoint(process, tmp_path):
-    steps_said(tmp_path, 5)
+    wait_for_step(tmp_path, 5)
     process.send_signal(signal.SIGTERM)
     assert process.wait(10) == 143
     told = json.loads((tmp_path / "says.json").read_text())

@@ -57,7 +57,7 @@ def ours(container):
     return has_label(container) and MARK in container.labels
 
 
-def begun(engine, *starts):
+def start_jobs(engine, *starts):
     """Let the jobs arrive and start them."""
     engine.wait(None)
     engine.observe()

@@ -49,9 +49,9 @@ def online_epoch(crbm: Crbm, executions, rate):
 
 def batch_gradients(crbm: Crbm, windows):
     """The mean gradients of windows (v, c), and Σ error."""
-    found = [step(crbm, v, c) for v, c in windows]
-    means = tuple(np.mean([gradients[part] for gradients, _ in found], axis=0) for part in range(5))
-    return means, sum(error for _, error in found)
+    steps = [step(crbm, v, c) for v, c in windows]
+    means = tuple(np.mean([gradients[part] for gradients, _ in steps], axis=0) for part in range(5))
+    return means, sum(error for _, error in steps)
 
 
 def parts(crbm: Crbm):
@@ -62,12 +62,12 @@ def from_parts(values) -> Crbm:
     return Crbm(*(np.asarray(value, np.float32) for value in values))
 
 
-def momentum_epoch(crbm: Crbm, windows, batch, rate, kept):
-    """Batches in the order given; velocity ← kept · velocity + rate · mean gradient."""
+def momentum_epoch(crbm: Crbm, windows, batch, rate, momentum):
+    """Train on batches in order; velocity ← momentum · velocity + rate · mean gradient."""
     velocity, total = [np.zeros_like(part) for part in parts(crbm)], 0.0
     for begin in range(0, len(windows), batch):
         gradients, error = batch_gradients(crbm, windows[begin : begin + batch])
-        velocity = [kept * v + rate * g for v, g in zip(velocity, gradients, strict=True)]
+        velocity = [momentum * v + rate * g for v, g in zip(velocity, gradients, strict=True)]
         crbm = from_parts([p + v for p, v in zip(parts(crbm), velocity, strict=True)])
         total += error
     return crbm, total
@@ -101,8 +101,8 @@ def encode(crbm: Crbm, rows):
 
 def distances(codes, centres):
     """The distance of each code to each centre, shape (n_codes, k), in float64."""
-    apart = np.asarray(codes, np.float64)[:, None] - np.asarray(centres, np.float64)[None]
-    return np.sqrt((apart**2).sum(axis=2))
+    differences = np.asarray(codes, np.float64)[:, None] - np.asarray(centres, np.float64)[None]
+    return np.sqrt((differences**2).sum(axis=2))
 
 
 def nearest(codes, centres):

@@ -8,20 +8,20 @@ _DIGITS = "0123456789"
 
 
 def slow_last_written(line: str) -> str:
-    """What a terminal shows last of a line: escapes dropped, the last rewriting that is not blank."""
-    shown, place = [""], 0
+    """The text that a terminal shows of a line: no escapes, the last rewriting that is not blank."""
+    rewritings, place = [""], 0
     while place < len(line):
         length = _escape(line, place)
         if length:
             place += length
             continue
         if line[place] in "\r\x08":
-            shown.append("")
+            rewritings.append("")
         else:
-            shown[-1] += line[place]
+            rewritings[-1] += line[place]
         place += 1
-    whole = [part.strip() for part in shown if part.strip()]
-    return whole[-1] if whole else ""
+    texts = [part.strip() for part in rewritings if part.strip()]
+    return texts[-1] if texts else ""
 
 
 def _escape(line: str, place: int) -> int:
@@ -41,15 +41,15 @@ def _escape(line: str, place: int) -> int:
 
 def slow_loss(text: str) -> float | None:
     """The number after the last “loss” of a line that stands for itself and names one."""
-    found = None
+    loss = None
     place = 0
     while place < len(text):
         value, end = _named(text, place)
         if value is not None:
-            found, place = value, end
+            loss, place = value, end
         else:
             place += 1
-    return found if found is not None and math.isfinite(found) else None
+    return loss if loss is not None and math.isfinite(loss) else None
 
 
 def _named(text: str, place: int) -> tuple[float | None, int]:
@@ -99,8 +99,10 @@ def _number(text: str, place: int, *, bare: bool) -> tuple[float, int] | None:
         piece = text[place:end]
         if not _is_number(piece, bare=bare):
             continue
-        rest = text[end:]
-        tail = rest[: next((n for n, c in enumerate(rest) if not (c.isalnum() or c in "_.")), len(rest))]
+        following = text[end:]
+        tail = following[
+            : next((n for n, c in enumerate(following) if not (c.isalnum() or c in "_.")), len(following))
+        ]
         if not tail.strip("."):
             return float(piece.replace(",", "")), end
     return None

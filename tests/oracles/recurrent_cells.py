@@ -13,7 +13,7 @@ Rows = list[list[float]]
 def units_over_time(kind: str, x: Rows, W: Rows, U: Rows, b: list[float]) -> Rows:
     """Return what the units say at each time (rows) while they read x, one row a time."""
     units = len(U)
-    h, c, said = [0.0] * units, [0.0] * units, []
+    h, c, outputs = [0.0] * units, [0.0] * units, []
 
     def given(row: list[float], gate: int, unit: int) -> float:
         at = gate * units + unit
@@ -36,8 +36,8 @@ def units_over_time(kind: str, x: Rows, W: Rows, U: Rows, b: list[float]) -> Row
                 reset, keep = _share(sum(parts[0])), _share(sum(parts[1]))
                 new = math.tanh(parts[2][0] + reset * parts[2][1])
                 h[unit] = keep * before[unit] + (1 - keep) * new
-        said.append(h)
-    return said
+        outputs.append(h)
+    return outputs
 
 
 def _share(value: float) -> float:

@@ -49,7 +49,7 @@ def simulate(jobs, capacities, rule):
     return ends
 
 
-def left(job):
+def remaining_time(job):
     steps = job["steps"] - int(job["done"] / job["work"] * job["steps"] + 1e-9)
     return steps * job["work"] / job["steps"] / job["request"]
 
@@ -59,7 +59,7 @@ def order(job, rule, now):
     if rule in ("edf", "edf.preemptive"):
         return until
     if rule == "least.laxity":
-        return until - now - left(job) if until < inf else inf
+        return until - now - remaining_time(job) if until < inf else inf
     return job["arrival"]
 
 
@@ -90,7 +90,7 @@ def decide(jobs, capacities, rule, now):
 
 
 def delays(job, reserved, now):
-    if now + left(job) <= reserved["from"]:
+    if now + remaining_time(job) <= reserved["from"]:
         return False
     if job["request"] > reserved["spare"] + 1e-9:
         return True
@@ -101,27 +101,29 @@ def delays(job, reserved, now):
 def best(job, free, capacities):
     if job["on"] is not None:
         return job["on"] if free[job["on"]] >= job["request"] - 1e-9 else None
-    found = None
+    best_pair = None
     for worker, cores in free.items():
         if cores >= job["request"] - 1e-9:
             share = cores / capacities[worker]
-            if found is None or share > found[0]:
-                found = (share, worker)
-    return None if found is None else found[1]
+            if best_pair is None or share > best_pair[0]:
+                best_pair = (share, worker)
+    return None if best_pair is None else best_pair[1]
 
 
 def reservation(first, jobs, free, capacities, now):
-    """Where and when the first one would fit; `from` is infinite ahead of any end."""
-    found = None
+    """The earliest place and time for the first job; `from` is infinite if none exists."""
+    earliest = None
     for worker, capacity in enumerate(capacities):
         ends = sorted(
-            (now + left(j), j["request"]) for j in jobs if j["state"] == "runs" and j["on"] == worker
+            (now + remaining_time(j), j["request"])
+            for j in jobs
+            if j["state"] == "runs" and j["on"] == worker
         )
         cores = free[worker]
-        for at, given in ends if capacity >= first["request"] else ():
-            cores += given
+        for at, freed in ends if capacity >= first["request"] else ():
+            cores += freed
             if cores >= first["request"] - 1e-9:
-                if found is None or at < found["from"]:
-                    found = {"on": worker, "from": at, "spare": cores - first["request"]}
+                if earliest is None or at < earliest["from"]:
+                    earliest = {"on": worker, "from": at, "spare": cores - first["request"]}
                 break
-    return found
+    return earliest

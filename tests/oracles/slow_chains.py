@@ -11,14 +11,14 @@ Chain = "Sequence[tuple[float, float]]"
 """The tasks of one job in their order: seconds, and what ending it is worth."""
 
 
-def orders(left: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Every order in which jobs can be served that have so many tasks left."""
-    if not any(left):
+def orders(tasks_of_job: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Every order in which jobs with these numbers of tasks can be served."""
+    if not any(tasks_of_job):
         yield ()
-    for job, tasks in enumerate(left):
+    for job, tasks in enumerate(tasks_of_job):
         if tasks:
-            fewer = (*left[:job], tasks - 1, *left[job + 1 :])
-            yield from ((job, *rest) for rest in orders(fewer))
+            fewer = (*tasks_of_job[:job], tasks - 1, *tasks_of_job[job + 1 :])
+            yield from ((job, *following) for following in orders(fewer))
 
 
 def cost(chains: Sequence[Chain], order: Sequence[int]) -> float:
@@ -32,6 +32,6 @@ def cost(chains: Sequence[Chain], order: Sequence[int]) -> float:
     return total
 
 
-def least(chains: Sequence[Chain]) -> float:
+def lowest_cost(chains: Sequence[Chain]) -> float:
     """The least such sum of any order."""
     return min(cost(chains, order) for order in orders(tuple(len(chain) for chain in chains)))

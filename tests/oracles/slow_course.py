@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     from core.scheduling.queueing import ServedJob
 
 
-def best_ratio(job: ServedJob, done: float) -> tuple[float, float]:
-    """The largest ratio of worth to work over all prefixes of what is ahead, and the work to its end."""
-    ahead = [(work, worth) for work, worth in job.milestones if work > done]
-    prefixes = [(sum(worth for _, worth in ahead[: k + 1]) / (work - done), work)
+def best_ratio(job: ServedJob, progress: float) -> tuple[float, float]:
+    """The largest ratio of worth to work over all prefixes of the remaining milestones, and its end."""
+    ahead = [(work, worth) for work, worth in job.milestones if work > progress]
+    prefixes = [(sum(worth for _, worth in ahead[: k + 1]) / (work - progress), work)
                 for k, (work, _) in enumerate(ahead)]  # fmt: skip
     return max(prefixes)
 
 
 def weighted_times(jobs: Sequence[ServedJob], capacity: float, step: float) -> float:
-    """Sum of worth times moments; who is in the midst of a block stays at the ratio that it began with."""
-    done, total, now = [0.0] * len(jobs), 0.0, 0.0
+    """The sum of worth times finish time; a job within a block keeps the ratio of the block's start."""
+    progress, total, now = [0.0] * len(jobs), 0.0, 0.0
     ratio = [best_ratio(job, 0.0) for job in jobs]
     alive = set(range(len(jobs)))
     while alive:
@@ -30,11 +30,11 @@ def weighted_times(jobs: Sequence[ServedJob], capacity: float, step: float) -> f
             if cores <= 0.001 * capacity:
                 break
             free -= cores
-            before, done[i] = done[i], done[i] + cores * step
-            total += sum(worth * now for work, worth in jobs[i].milestones if before < work <= done[i])
-            if done[i] >= jobs[i].work:
+            before, progress[i] = progress[i], progress[i] + cores * step
+            total += sum(worth * now for work, worth in jobs[i].milestones if before < work <= progress[i])
+            if progress[i] >= jobs[i].work:
                 alive.remove(i)
-            elif done[i] >= ratio[i][1]:
-                ratio[i] = best_ratio(jobs[i], done[i])
+            elif progress[i] >= ratio[i][1]:
+                ratio[i] = best_ratio(jobs[i], progress[i])
         now += step
     return total

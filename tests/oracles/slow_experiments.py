@@ -27,31 +27,33 @@ def quantile(ordered, share):
 
 
 def shares(caps, capacity):
-    """Pour a capacity over jobs in equal parts until each is full or nothing is left."""
-    got, left = [0.0] * len(caps), capacity
-    while left > 1e-12:
+    """Divide a capacity in equal parts among jobs, until each is full or no capacity remains."""
+    got, remaining = [0.0] * len(caps), capacity
+    while remaining > 1e-12:
         open_jobs = [at for at, cap in enumerate(caps) if cap - got[at] > 1e-12]
         if not open_jobs:
             break
-        each = left / len(open_jobs)
+        each = remaining / len(open_jobs)
         for at in open_jobs:
-            more = min(each, caps[at] - got[at])
-            got[at] += more
-            left -= more
+            part = min(each, caps[at] - got[at])
+            got[at] += part
+            remaining -= part
     return got
 
 
 def fair(jobs, workers, cores, gamma, step):
     """Completion times under fair sharing in small steps; jobs are (arrival, work, demand)."""
-    left, ends, now = [work for _, work, _ in jobs], [None] * len(jobs), 0.0
+    remaining, ends, now = [work for _, work, _ in jobs], [None] * len(jobs), 0.0
     while any(end is None for end in ends):
-        here = [at for at, (arrival, _, _) in enumerate(jobs) if arrival <= now + 1e-12 and ends[at] is None]
-        if here:
-            eta = 1 / (1 + gamma * (max(len(here) / workers, 1.0) - 1))
-            got = shares([min(jobs[at][2], cores) for at in here], workers * cores)
-            for at, rate in zip(here, got, strict=True):
-                left[at] -= rate * eta * step
-                if left[at] <= 1e-9:
+        active = [
+            at for at, (arrival, _, _) in enumerate(jobs) if arrival <= now + 1e-12 and ends[at] is None
+        ]
+        if active:
+            eta = 1 / (1 + gamma * (max(len(active) / workers, 1.0) - 1))
+            got = shares([min(jobs[at][2], cores) for at in active], workers * cores)
+            for at, rate in zip(active, got, strict=True):
+                remaining[at] -= rate * eta * step
+                if remaining[at] <= 1e-9:
                     ends[at] = now + step - jobs[at][0]
         now += step
     return ends
@@ -79,11 +81,11 @@ def growth(readings, usage, capacity, end, bounds):
     """P / R of one job in each interval, second values first looked up one by one; None where not known."""
 
     def last(at):
-        found = None
+        latest = None
         for time, value in readings:
             if time <= at:
-                found = value
-        return found
+                latest = value
+        return latest
 
     def used(at):
         before = usage[0]
@@ -94,16 +96,16 @@ def growth(readings, usage, capacity, end, bounds):
             before = point
         return usage[-1][1]
 
-    made = []
+    growths = []
     for start, stop in itertools.pairwise(bounds):
         if stop > end or last(start) is None:
-            made.append(None)
+            growths.append(None)
             continue
         largest = max(abs(value) for time, value in readings if time <= stop)
         rise = abs(last(stop) - last(start)) / (largest or 1.0) / (stop - start)
         use = (used(stop) - used(start)) / (stop - start) / capacity
-        made.append(rise / max(use, 0.01))
-    return made
+        growths.append(rise / max(use, 0.01))
+    return growths
 
 
 def work_of(samples, period):
@@ -116,7 +118,7 @@ def work_of(samples, period):
     return work, seconds
 
 
-def least_not_exceeded(values, seconds, share):
+def smallest_not_exceeded(values, seconds, share):
     """The least of the values that is not exceeded for a share of the time."""
     for value in sorted(values):
         below = sum(spent for each, spent in zip(values, seconds, strict=True) if each <= value)

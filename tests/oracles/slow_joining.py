@@ -36,11 +36,11 @@ def joined(files):
         times = [[time for time, _ in file[name]] for file in files]
         limit = 0.5 * min(usual_step(one) for one in times)
         matches = [dict(partners(times[0], other, limit)) for other in times[1:]]
-        found = [
+        joined_rows = [
             (time, value, *(files[k + 1][name][match[i]][1] for k, match in enumerate(matches)))
             for i, (time, value) in enumerate(files[0][name])
             if all(i in match for match in matches)
         ]
-        if found:
-            rows[name] = found
+        if joined_rows:
+            rows[name] = joined_rows
     return rows

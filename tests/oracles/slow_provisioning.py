@@ -27,7 +27,7 @@ def cycles_of(times, cycle):
 
 def metrics(demand, allocation):
     """Every figure, of the fleet."""
-    surplus = shortage = used = given = seconds = short = short_05 = resizes = events = cycles = 0.0
+    surplus = shortage = used = allocated = seconds = short = short_05 = resizes = events = cycles = 0.0
     shares = []
     for start, values, lasting, times, _ in containers_of(demand):
         mine_short = 0.0
@@ -37,7 +37,7 @@ def metrics(demand, allocation):
             surplus += max(a - d, 0.0) * s
             shortage += max(d - a, 0.0) * s
             used += d * s
-            given += a * s
+            allocated += a * s
             seconds += s
             mine_short += s if d > a else 0.0
             short_05 += s if d > 1.05 * a else 0.0
@@ -55,7 +55,7 @@ def metrics(demand, allocation):
 
     return {
         "over": ratio(surplus, used),
-        "slack": ratio(surplus, given),
+        "slack": ratio(surplus, allocated),
         "under_time_0": ratio(short, seconds),
         "under_time_05": ratio(short_05, seconds),
         "under_amount": ratio(shortage, used),
@@ -73,10 +73,10 @@ def by_cycle(demand, statistic, *, previous):
     for start, values, _, times, _ in containers_of(demand):
         before = math.nan
         for samples in cycles_of(times, demand.fleet.cycle):
-            mine = statistic([values[i] for i in samples])
+            value = statistic([values[i] for i in samples])
             for i in samples:
-                allocation[start + i] = before if previous else mine
-            before = mine
+                allocation[start + i] = before if previous else value
+            before = value
     return allocation
 
 
@@ -86,7 +86,7 @@ def rule(values):
     return mean + 2 * math.sqrt(sum((v - mean) ** 2 for v in values) / len(values))
 
 
-def least_factor(demand, allocation, target):
+def lowest_factor(demand, allocation, target):
     """The least of all factors D/A at which the share of time short is at most the target."""
     total = sum(demand.fleet.seconds)
     ratios = sorted({0.0} | {d / a for d, a in zip(demand.values, allocation, strict=True) if d > 0})
@@ -101,7 +101,7 @@ def least_factor(demand, allocation, target):
     raise AssertionError("the largest ratio leaves nothing short")
 
 
-def least_surplus(demand, target):
+def lowest_surplus(demand, target):
     """The bound by trying every choice of one allocation per cycle."""
     choices = []
     for _, values, seconds, times, _ in containers_of(demand):
@@ -143,11 +143,12 @@ def phase_rule(training, demand, statistics, kappa, *, one_phase=False):
                 last = samples[0] - 1
                 now = phase(labels[last])
                 pooled = rule(pools.get(now, everything))
-                own = [values[i] for i in range(last + 1) if phase(labels[i]) == now]
+                own_values = [values[i] for i in range(last + 1) if phase(labels[i]) == now]
                 chosen = {
                     "global": pooled,
-                    "container": rule(own),
-                    "shrunk": (len(own) * rule(own) + kappa * pooled) / (len(own) + kappa),
+                    "container": rule(own_values),
+                    "shrunk": (len(own_values) * rule(own_values) + kappa * pooled)
+                    / (len(own_values) + kappa),
                     "relative": pooled * sum(values[i] for i in before) / len(before),
                 }[statistics]
                 for i in samples:
@@ -169,7 +170,7 @@ def mixture_quantile(weights, pools, level):
 
 def phases_ahead(phase, counts, steps):
     """The mean and the largest probability of each phase over the next samples."""
-    now, mean, most = {phase: 1.0}, {}, {}
+    now, mean, largest = {phase: 1.0}, {}, {}
     for _ in range(steps):
         after = {}
         for q, share in now.items():
@@ -179,8 +180,8 @@ def phases_ahead(phase, counts, steps):
         now = after
         for q, share in now.items():
             mean[q] = mean.get(q, 0.0) + share / steps
-            most[q] = max(most.get(q, 0.0), share)
-    return mean, most
+            largest[q] = max(largest.get(q, 0.0), share)
+    return mean, largest
 
 
 def lookahead(training, demand, level, likely, *, memory):
@@ -195,9 +196,11 @@ def lookahead(training, demand, level, likely, *, memory):
     steps = max(1, min(1000, round(training.fleet.cycle / training.fleet.period)))
     targets = {}
     for p in pools:
-        mean, most = phases_ahead(p, counts, steps)
-        alone = [mixture_quantile({q: 1.0}, pools, level) for q, share in most.items() if share >= likely]
-        targets[p] = max(alone) if memory else mixture_quantile(mean, pools, level)
+        mean, largest = phases_ahead(p, counts, steps)
+        quantiles = [
+            mixture_quantile({q: 1.0}, pools, level) for q, share in largest.items() if share >= likely
+        ]
+        targets[p] = max(quantiles) if memory else mixture_quantile(mean, pools, level)
     allocation = np.full(len(demand.values), np.nan)
     for start, _, _, times, labels in containers_of(demand):
         for samples in cycles_of(times, demand.fleet.cycle)[1:]:
@@ -206,20 +209,20 @@ def lookahead(training, demand, level, likely, *, memory):
     return allocation
 
 
-def window_peaks(entries, begun, window):
+def window_peaks(entries, origin, window):
     """The peak of each window, dated at the window's end."""
     peaks = {}
     for t, v in entries:
-        number = math.floor((t - begun) / window + 1e-9)
+        number = math.floor((t - origin) / window + 1e-9)
         peaks[number] = max(peaks.get(number, v), v)
-    return [(begun + (number + 1) * window, v) for number, v in peaks.items()]
+    return [(origin + (number + 1) * window, v) for number, v in peaks.items()]
 
 
-def histogram_percentile(entries, begun, half_life, bucket, percentile):
+def histogram_percentile(entries, origin, half_life, bucket, percentile):
     """The bucket that holds the percentile, with weights of 2^(age/half-life)."""
     histogram = {}
     for t, v in entries:
-        histogram[bucket(v)] = histogram.get(bucket(v), 0.0) + 2.0 ** ((t - begun) / half_life)
+        histogram[bucket(v)] = histogram.get(bucket(v), 0.0) + 2.0 ** ((t - origin) / half_life)
     total, running = sum(histogram.values()), 0.0
     for number in sorted(histogram):
         running += histogram[number]

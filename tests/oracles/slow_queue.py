@@ -5,8 +5,8 @@ from __future__ import annotations
 from core.scheduling.actions import Pause, Resume, SetLimit, SetThreads, Start
 
 
-def _done_of(entries, name):
-    """What was done to one job and did not fail: (time, action) in order."""
+def _actions_on(entries, name):
+    """The successful actions on one job: (time, action) in order."""
     return [
         (entry.observation.time, action)
         for entry in entries
@@ -27,8 +27,8 @@ def _states(entries, name):
 
 def job(entries, name):
     """A dict of one job's times and counts, from what was done to it; nothing was moved."""
-    seen, acts = _states(entries, name), _done_of(entries, name)
-    end, last = seen[-1]
+    states, acts = _states(entries, name), _actions_on(entries, name)
+    end, last = states[-1]
     starts = [time for time, act in acts if isinstance(act, Start)]
     paused, since = 0.0, None
     for time, act in acts:
@@ -46,21 +46,21 @@ def job(entries, name):
 
 
 def _changes(entries, name, what):
-    """How often a job that had begun had another limit, or other threads, after a decision than before it."""
-    kinds, has, begun, n = ((Start, SetLimit) if what == "limit" else (SetThreads,)), None, False, 0
+    """The number of decisions that changed the limit or threads of a started job."""
+    kinds, has, has_started, n = ((Start, SetLimit) if what == "limit" else (SetThreads,)), None, False, 0
     for entry in entries:
-        for seen in entry.observation.jobs:
-            if seen.id == name and not begun:
-                has = getattr(seen, what)
+        for observed in entry.observation.jobs:
+            if observed.id == name and not has_started:
+                has = getattr(observed, what)
         before = has
-        for time, act in _done_of([entry], name):
+        for time, act in _actions_on([entry], name):
             if isinstance(act, kinds):
                 has = getattr(act, what)
             if isinstance(act, Start) and what == "threads" and act.threads is not None:
                 has = act.threads if _resizable(entry, name) else has
             assert time == entry.observation.time
-        n += begun and has != before
-        begun = begun or any(isinstance(act, Start) for _, act in _done_of([entry], name))
+        n += has_started and has != before
+        has_started = has_started or any(isinstance(act, Start) for _, act in _actions_on([entry], name))
     return n
 
 
@@ -72,21 +72,21 @@ def run(entries):
     """Every measure of a run, by its definition."""
     names = {job.id for entry in entries for job in entry.observation.ended}
     rows = [job(entries, name) for name in names]
-    done = [row for row in rows if row["state"] == "done"]
+    finished = [row for row in rows if row["state"] == "done"]
     ran = [row for row in rows if row["state"] != "refused"]
     long = max(row["ended"] for row in ran) - min(row["arrived"] for row in ran) if ran else 0.0
     cores = sum(worker.capacity for worker in entries[-1].observation.workers)
 
     def mean(what):
-        return sum(row[what] for row in done) / len(done) if done else None
+        return sum(row[what] for row in finished) / len(finished) if finished else None
 
     return (
         {
             "waiting": mean("waiting"),
-            "longest_wait": max((row["waiting"] for row in done), default=None),
+            "longest_wait": max((row["waiting"] for row in finished), default=None),
             "service": mean("service"),
             "paused": mean("paused"),
-            "jobs_per_hour": 3600 * len(done) / long if long else None,
+            "jobs_per_hour": 3600 * len(finished) / long if long else None,
             "used": sum(row["used"] for row in rows) / (cores * long) if long else None,
             "refused": len(rows) - len(ran),
             "pauses": sum(row["pauses"] for row in rows),

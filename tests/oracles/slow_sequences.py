@@ -11,8 +11,8 @@ def runs_of(labels, times, period, *, skip_warm_up):
     runs, open_run = [], None
     for label, time in zip([*labels, None], [*times, None], strict=True):
         if open_run and label != open_run[0]:
-            phase, begun, ended, count = open_run
-            runs.append([phase, count, ended - begun + period])
+            phase, start, ended, count = open_run
+            runs.append([phase, count, ended - start + period])
             open_run = None
         if label is None:
             continue
@@ -30,7 +30,7 @@ def runs_of(labels, times, period, *, skip_warm_up):
 
 
 def pack(phases):
-    """From the left, the repetition that covers most; of two, that of the shorter unit."""
+    """From the left, take the repetition that covers most runs; ties go to the shorter unit."""
     phases, elements, at = list(phases), [], 0
     while at < len(phases):
         best = (1, 1)
@@ -46,7 +46,7 @@ def pack(phases):
 
 
 def beginnings(paths):
-    """How many paths begin with each prefix, and how many end with it."""
+    """The number of paths that begin with each prefix, and that end with it."""
     through, ends = Counter(), Counter()
     for path in paths:
         for depth in range(len(path) + 1):
@@ -57,7 +57,7 @@ def beginnings(paths):
 
 def transitions(executions, memory, step):
     """(state, state) → count; executions are lists of [phase, samples, seconds]."""
-    found = Counter()
+    counts = Counter()
     for runs in executions:
         if step == "window":
             entries = [phase for phase, samples, _ in runs for _ in range(samples)]
@@ -70,45 +70,45 @@ def transitions(executions, memory, step):
                     samples if step == "sample" else 1
                 )
         for before, after in zip(states, [*states[1:], (END,)][: len(states)], strict=True):
-            found[before, after] += 1
-    return found
+            counts[before, after] += 1
+    return counts
 
 
-def forecast(executions, after, steps, memory, least, step="run"):
+def forecast(executions, after, steps, memory, min_count, step="run"):
     """Exact probabilities of the phase after some steps, with back-off, by going through all cases."""
-    seen = defaultdict(Counter)
+    counts = defaultdict(Counter)
     for runs in executions:
         phases = [phase for phase, _, _ in runs]
         for i, (phase, samples, _) in enumerate(runs):
             following = phases[i + 1] if i + 1 < len(phases) else END
             for length in range(1, min(memory, i + 1) + 1):
                 state = tuple(phases[i + 1 - length : i + 1])
-                seen[state][following] += 1
+                counts[state][following] += 1
                 if step == "sample" and samples > 1:
-                    seen[state][phase] += samples - 1
+                    counts[state][phase] += samples - 1
 
-    def go(state, left):
-        if left == 0 or state[-1] == END:
+    def go(state, remaining):
+        if remaining == 0 or state[-1] == END:
             return {state[-1]: Fraction(1)}
-        known = state
-        while len(known) > 1 and sum(seen[known].values()) < least:
-            known = known[1:]
-        total, result = sum(seen[known].values()), defaultdict(Fraction)
-        for phase, count in seen[known].items():
+        suffix = state
+        while len(suffix) > 1 and sum(counts[suffix].values()) < min_count:
+            suffix = suffix[1:]
+        total, result = sum(counts[suffix].values()), defaultdict(Fraction)
+        for phase, count in counts[suffix].items():
             new = state if phase == state[-1] else (*state, phase)[-memory:]
-            for end, chance in go(new, left - 1).items():
+            for end, chance in go(new, remaining - 1).items():
                 result[end] += chance * Fraction(count, total)
         return result
 
     return dict(go(tuple(after)[-memory:], steps))
 
 
-def leave_within(durations, left, seconds, stayed):
-    """Kaplan–Meier by hand: durations, and whether each was left or only observed that long."""
+def leave_within(durations, has_ended, seconds, elapsed):
+    """Kaplan–Meier by hand: durations, and whether each has ended or is censored."""
     alive = Fraction(1)
     for time in sorted(set(durations)):
-        if stayed < time <= stayed + seconds:
+        if elapsed < time <= elapsed + seconds:
             risk = sum(other >= time for other in durations)
-            gone = sum(other == time and was for other, was in zip(durations, left, strict=True))
-            alive *= 1 - Fraction(gone, risk)
+            ended = sum(other == time and was for other, was in zip(durations, has_ended, strict=True))
+            alive *= 1 - Fraction(ended, risk)
     return 1 - alive

@@ -25,14 +25,14 @@ class SlowJob:
 
 
 def shares(capacity, caps, weights):
-    """min(cap, w·level) with the level found by bisection, so that the cores are given away."""
+    """min(cap, w·level), with the level by bisection so that all cores are used."""
     if sum(caps) <= capacity:
         return list(caps)
     low, high = 0.0, capacity / min(weights) + 1
     for _ in range(100):
         level = (low + high) / 2
-        given = sum(min(cap, weight * level) for cap, weight in zip(caps, weights, strict=True))
-        low, high = (level, high) if given < capacity else (low, level)
+        total = sum(min(cap, weight * level) for cap, weight in zip(caps, weights, strict=True))
+        low, high = (level, high) if total < capacity else (low, level)
     return [min(cap, weight * low) for cap, weight in zip(caps, weights, strict=True)]
 
 
@@ -40,8 +40,8 @@ def threads_of(spec, cores):
     """One for each core and begun core above a twentieth, if they follow."""
     if not spec.follows:
         return spec.threads
-    whole = int(cores)
-    return max(1, whole + (cores - whole > 0.05))
+    whole_cores = int(cores)
+    return max(1, whole_cores + (cores - whole_cores > 0.05))
 
 
 def trains(job):
@@ -57,8 +57,8 @@ def speed(job, cores):
     if curve is None or cores <= 1:
         plain = cores
     else:
-        whole = curve.fixed + curve.parallel + curve.overhead
-        plain = whole / (curve.fixed + curve.parallel / cores + curve.overhead * cores)
+        total = curve.fixed + curve.parallel + curve.overhead
+        plain = total / (curve.fixed + curve.parallel / cores + curve.overhead * cores)
     threads = threads_of(spec, cores)
     if trains(job) and threads is not None and threads > max(cores, 1):
         plain /= 1 + spec.thread_penalty * (threads / max(cores, 1) - 1)
@@ -128,10 +128,10 @@ def pass_step(scenario, worker, jobs, now, step):
         caps.append(
             min(cap for cap in (job.limit, job.spec.demand, threads, worker.cores) if cap is not None)
         )
-    given = shares(worker.cores - worker.lost, caps, [job.weight for job in jobs])
-    effective = sum(given) ** 2 / sum(a * a for a in given)
+    allocations = shares(worker.cores - worker.lost, caps, [job.weight for job in jobs])
+    effective = sum(allocations) ** 2 / sum(a * a for a in allocations)
     n = len(jobs) if scenario.contention == "count" else effective
-    for job, cores in zip(jobs, given, strict=True):
+    for job, cores in zip(jobs, allocations, strict=True):
         job.cpu += cores * step
         job.done += speed(job, cores) / (1 + scenario.gamma * (n - 1)) * step
         if job.done >= job.spec.work:

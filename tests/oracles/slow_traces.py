@@ -10,12 +10,12 @@ from core.traces.model import Resampling
 
 def segments_of(times, period, max_gap):
     """Stretches of one execution's sample indices without a step longer than the longest gap."""
-    found = [[0]]
+    segments = [[0]]
     for i in range(1, len(times)):
         if times[i] - times[i - 1] > max_gap * period:
-            found.append([])
-        found[-1].append(i)
-    return found
+            segments.append([])
+        segments[-1].append(i)
+    return segments
 
 
 def is_regular(times, period, max_gap):
@@ -39,7 +39,7 @@ def periods_passed(times, period, max_gap):
     return passed if keeps_time else None
 
 
-def own_times(times, values, passed):
+def stretch_times(times, values, passed):
     """One stretch of a steady execution: its samples, and the last one again for every period that passed."""
     points = [(times[0], values[0])]
     for i in range(1, len(times)):
@@ -54,15 +54,15 @@ def hold(times, values, period):
     points, k = [], 0
     while True:
         point = times[0] + k * period
-        seen = [v for t, v in zip(times, values, strict=True) if t <= point + 1e-6 * period]
-        points.append((point, seen[-1]))
-        if len(seen) == len(times):
+        past = [v for t, v in zip(times, values, strict=True) if t <= point + 1e-6 * period]
+        points.append((point, past[-1]))
+        if len(past) == len(times):
             return points
         k += 1
 
 
 def mean(times, values, period):
-    """One stretch in cells of a period: the mean of each, or that of the cell before where empty."""
+    """The mean of each cell of a period; an empty cell takes the value before it."""
     last = math.floor((times[-1] - times[0]) / period + 1e-6)
     points = []
     for k in range(last + 1):
@@ -88,11 +88,11 @@ def resample(executions, period, rule, max_gap):
             for number, part in enumerate(segments_of(times, period, max_gap)):
                 if number:
                     breaks.append(len(out_times) + len(points))
-                mine = [times[i] for i in part], [values[i] for i in part]
+                samples = [times[i] for i in part], [values[i] for i in part]
                 if passed:
-                    points += own_times(*mine, [passed[i] for i in part])
+                    points += stretch_times(*samples, [passed[i] for i in part])
                 else:
-                    points += (hold if rule is Resampling.HOLD else mean)(*mine, period)
+                    points += (hold if rule is Resampling.HOLD else mean)(*samples, period)
         out_times += [point[0] for point in points]
         out_values += [point[1] for point in points]
         offsets.append(len(out_times))
@@ -101,19 +101,19 @@ def resample(executions, period, rule, max_gap):
 
 def windows(values, segments, history):
     """Every window of history + 1 samples inside one stretch, and where it ends."""
-    found, ends = [], []
+    rows, ends = [], []
     for start, end in itertools.pairwise(segments):
         for last in range(start, end):
             if last - history >= start:
-                found.append([values[i] for i in range(last - history, last + 1)])
+                rows.append([values[i] for i in range(last - history, last + 1)])
                 ends.append(last)
-    return found, ends
+    return rows, ends
 
 
 def statistics(values):
     """Mean and peak of the values that are there."""
-    there = [value for value in values if not math.isnan(value)]
-    return (math.fsum(there) / len(there), max(there)) if there else (math.nan, math.nan)
+    present = [value for value in values if not math.isnan(value)]
+    return (math.fsum(present) / len(present), max(present)) if present else (math.nan, math.nan)
 
 
 def median_step(times):
@@ -122,7 +122,7 @@ def median_step(times):
     return float(np.median(steps)) if steps else math.nan
 
 
-def held(values, longest):
+def hold_values(values, longest):
     """Missing values filled with the last one, at most `longest` in a row; None where that fails."""
     filled, last, age = [], None, 0
     for value in values:

@@ -22,7 +22,7 @@ from core.provisioning.manifests import FORMATS, write
 from core.provisioning.manifests.manifest_comments import About
 from core.provisioning.manifests.vpa_manifest import kubernetes_name, quantity
 from core.provisioning.verdict.verdict import KEEP, verdict
-from core.provisioning.verdict.workload_evidence import least_amounts
+from core.provisioning.verdict.workload_evidence import smallest_amounts
 from core.units import GIB, Unit
 from tests.builders import small_model, small_traces
 
@@ -153,7 +153,7 @@ def test_what_broke_its_promise_on_held_out_containers_is_not_exported(traces, r
 
 def test_the_fixed_amount_is_enough_for_each_container_and_no_more_than_that(traces):
     demand = prepare(traces).demands[Resource.CPU]
-    enough = least_amounts(demand, 0.05, 0.1)
+    enough = smallest_amounts(demand, 0.05, 0.1)
     for name, amount in zip(demand.fleet.ids, enough, strict=True):
         short, _, whole, *_ = applied(traces, "cpu", name, amount)
         assert short <= 0.05 * whole + 1e-9
@@ -161,13 +161,13 @@ def test_the_fixed_amount_is_enough_for_each_container_and_no_more_than_that(tra
         assert below > 0.05 * whole
     memory = prepare(traces).demands[Resource.MEMORY]
     peaks = [memory.values[a:b].max() for a, b in pairwise(memory.fleet.offsets)]
-    np.testing.assert_allclose(least_amounts(memory, 0.05, 0.1), np.array(peaks) * 1.1)
+    np.testing.assert_allclose(smallest_amounts(memory, 0.05, 0.1), np.array(peaks) * 1.1)
 
 
 def test_the_promise_of_a_fixed_amount_is_kept_on_what_it_was_made_from(traces, report):
     for each in verdict(report).cards:
         for line in each.lines:
-            names = line.fixed.found["made_from"]
+            names = line.fixed.evidence["made_from"]
             counted = sum(applied(traces, line.resource.value, name, line.fixed.amount) for name in names)
             assert counted[0] / counted[2] <= (0.05 if line.resource is Resource.CPU else 0.0)
 
@@ -242,7 +242,7 @@ def test_tables_hold_every_way_of_every_workload(report):
     found = verdict(report)
     rows = json.loads(write(found, about(report), "json"))["workloads"]
     table = list(csv.DictReader(write(found, about(report), "csv").splitlines()))
-    kept = sum(line.recommended.way == KEEP for card in found.cards for line in card.lines)
+    kept = sum(line.recommended.method == KEEP for card in found.cards for line in card.lines)
     assert len(rows) == len(table) == 2 * 2 * len(found.cards) + kept
     for resource in ("cpu", "memory"):
         for card in found.cards:

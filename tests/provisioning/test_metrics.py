@@ -37,7 +37,7 @@ def test_cold_and_warm_add_up_to_the_whole(demand, seed):
 def test_the_factor_equals_its_twin(demand, seed, target):
     allocation = np.random.default_rng(seed).uniform(0.5, 8, demand.fleet.n_samples)
     found = factors(demand, allocation, (target,))[0]
-    assert found == pytest.approx(slow.least_factor(demand, allocation, target), rel=1e-9)
+    assert found == pytest.approx(slow.lowest_factor(demand, allocation, target), rel=1e-9)
     short = under_time_0(tally(demand, found * allocation).pooled())[0]
     assert short <= target + 1e-9
 

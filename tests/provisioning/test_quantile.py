@@ -18,7 +18,7 @@ def test_the_past_equals_its_slow_twin(demand):
     fleet, found = demand.fleet, recent(demand, 1.0, 10.0)
     named = {name: found.rows[:, k] for k, name in enumerate(NAMES)}
     for begin, end in zip(fleet.offsets[:-1], fleet.offsets[1:], strict=True):
-        assert not found.known[begin]
+        assert not found.has_past[begin]
         for t in range(begin + 1, end):
             near = fleet.time[t] - fleet.time[begin:t] <= fleet.cycle * (1 + 1e-9)
             near[-1] = True

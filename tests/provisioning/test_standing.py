@@ -21,14 +21,14 @@ GOOD = {
 KILLED = {**GOOD, "events": 7, "containers_short": 4, "short": ["d", "a", "c", "b"]}
 
 
-def said(found, resource, held_out, containers, **more):
+def standing_of(found, resource, held_out, containers, **more):
     return standing(found, Resource(resource), held_out, containers, SETTINGS, **more)
 
 
 @pytest.mark.parametrize("resource", ["cpu", "memory"])
 @pytest.mark.parametrize("held_out", range(8))
 def test_nothing_is_safe_with_fewer_than_eight_held_out_containers(resource, held_out, sentence):
-    found = said(GOOD, resource, held_out, max(4 * held_out, 4))
+    found = standing_of(GOOD, resource, held_out, max(4 * held_out, 4))
     assert found.state in (State.UNTESTED, State.FEW)
     assert found.missing > 0
     sentence(found.sentence)
@@ -36,28 +36,28 @@ def test_nothing_is_safe_with_fewer_than_eight_held_out_containers(resource, hel
 
 
 def test_one_container_describes_itself(sentence):
-    found = said(GOOD, "cpu", 1, 1, tested=False)
+    found = standing_of(GOOD, "cpu", 1, 1, tested=False)
     assert found.state is State.UNTESTED
     sentence(found.sentence)
 
 
 def test_one_held_out_container_is_an_example(sentence):
-    found = said(GOOD, "cpu", 1, 3)
+    found = standing_of(GOOD, "cpu", 1, 3)
     sentence(found.sentence)
-    memory = said(GOOD, "memory", 1, 3)
+    memory = standing_of(GOOD, "memory", 1, 3)
     sentence(memory.sentence)
 
 
 def test_five_held_out_containers_are_too_few(sentence):
-    found = said(GOOD, "cpu", 5, 17)
+    found = standing_of(GOOD, "cpu", 5, 17)
     sentence(found.sentence)
-    sentence(said(GOOD, "memory", 5, 17).sentence)
+    sentence(standing_of(GOOD, "memory", 5, 17).sentence)
 
 
 def test_fifty_held_out_containers_may_be_called_safe(sentence):
-    assert said(GOOD, "cpu", 50, 160).state is State.SAFE
-    sentence(said(GOOD, "cpu", 50, 160).sentence)
-    memory = said(GOOD, "memory", 50, 160)
+    assert standing_of(GOOD, "cpu", 50, 160).state is State.SAFE
+    sentence(standing_of(GOOD, "cpu", 50, 160).sentence)
+    memory = standing_of(GOOD, "memory", 50, 160)
     assert memory.state is State.SAFE
     sentence(memory.sentence)
 
@@ -72,14 +72,14 @@ def test_fifty_held_out_containers_may_be_called_safe(sentence):
     ],
 )
 def test_with_enough_containers_the_interval_decides(change, state, words):
-    found = said({**GOOD, **change}, "cpu", 50, 160)
+    found = standing_of({**GOOD, **change}, "cpu", 50, 160)
     assert found.state is state
     assert words in found.sentence
     assert found.missing == 0
 
 
 def test_twelve_containers_that_all_kept_their_memory_are_no_proof(sentence):
-    found = said(GOOD, "memory", 12, 40)
+    found = standing_of(GOOD, "memory", 12, 40)
     assert found.state is State.OPEN
     sentence(found.sentence)
 
@@ -94,14 +94,14 @@ def test_cpu_is_not_safe_where_one_workload_is_short():
 
 
 def test_who_runs_out_of_memory_is_named(sentence):
-    found = said(KILLED, "memory", 50, 160)
+    found = standing_of(KILLED, "memory", 50, 160)
     assert found.state is State.BROKEN
     sentence(found.sentence)
     sentence(ran_out({**KILLED, "events": 1, "containers_short": 1, "short": ["d"]}, 1))
 
 
 def test_a_kill_is_a_kill_with_few_containers_too(sentence):
-    found = said({**KILLED, "events": 1, "containers_short": 1, "short": ["d"]}, "memory", 4, 15)
+    found = standing_of({**KILLED, "events": 1, "containers_short": 1, "short": ["d"]}, "memory", 4, 15)
     assert found.state is State.BROKEN
     assert "too few" in found.sentence
     sentence(found.sentence)
@@ -118,8 +118,8 @@ def test_memory_stays_as_it_is_where_nothing_kept_containers_alive(sentence):
     found = verdict(evaluate(apart, None, settings, policies).report)
     for card in found.cards:
         line = card.line(Resource.MEMORY)
-        assert line.fixed.found["events"] > 0
-        assert line.recommended.way == KEEP
+        assert line.fixed.evidence["events"] > 0
+        assert line.recommended.method == KEEP
         assert line.recommended.saved.amount == 0
         sentence(line.recommended.standing.sentence)
         assert not line.settable
@@ -129,7 +129,7 @@ def test_memory_stays_as_it_is_where_nothing_kept_containers_alive(sentence):
     sentence(risk.sentence)
     chosen = verdict(evaluate(apart, None, settings, policies).report, {Resource.MEMORY: "prev.step.max"})
     line = chosen.cards[0].line(Resource.MEMORY)
-    assert line.recommended.way == "steered"
+    assert line.recommended.method == "steered"
     assert line.recommended.standing.state is State.BROKEN
 
 

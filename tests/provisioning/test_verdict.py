@@ -58,12 +58,12 @@ def test_a_policy_that_happens_not_to_change_is_not_exported_as_constant():
     _, found = judged(traces)
     card = next(card for card in found.cards if card.name == "short")
     line = card.line(Resource.CPU)
-    assert line.exported.way == FIXED
+    assert line.exported.method == FIXED
     assert 0.3 < line.exported.amount < 0.4
     constant = verdict(
         evaluate(traces, None, EvaluationSettings(draws=200), RULES).report, {Resource.CPU: "static.p95"}
     )
-    assert {each.line(Resource.CPU).exported.way for each in constant.cards} <= {EXACT, FIXED}
+    assert {each.line(Resource.CPU).exported.method for each in constant.cards} <= {EXACT, FIXED}
 
 
 def test_a_fixed_amount_that_does_better_is_recommended():
@@ -76,12 +76,12 @@ def test_a_fixed_amount_that_does_better_is_recommended():
         runs.append(("etl", 0.5 + 0.1 * rng.random(samples) + burst, np.full(samples, GIB)))
     report, found = judged(fleet(runs, limit=4.0))
     line = found.cards[0].line(Resource.CPU)
-    assert line.recommended.way == FIXED
+    assert line.recommended.method == FIXED
     assert line.recommended.amount < line.steered.amount
     tolerance = report["settings"]["tolerance"]
-    assert line.recommended.found["under_time_0"] <= max(line.steered.found["under_time_0"], tolerance)
+    assert line.recommended.evidence["under_time_0"] <= max(line.steered.evidence["under_time_0"], tolerance)
     chosen = verdict(report, {Resource.CPU: "prev.step.max"})
-    assert chosen.cards[0].line(Resource.CPU).recommended.way == STEERED
+    assert chosen.cards[0].line(Resource.CPU).recommended.method == STEERED
     assert found.money > chosen.money
 
 
@@ -128,29 +128,29 @@ def test_intervals_hold_where_both_are_short_for_the_same_time():
         assert against["saving_if_exact"] <= against["exact_high"] + 1e-9
 
 
-def said(found, held_out):
+def cpu_standing(found, held_out):
     settings = {"tolerance": 0.025, "holdout": 0.3}
     return standing(found, Resource.CPU, held_out, 4 * held_out, settings)
 
 
 def test_never_short_on_a_few_containers_is_not_called_safe(sentence):
     never = {"short_low": 0.0, "short_high": 0.0, "saved_low": 0.2, "saved_high": 0.3, "events": 0}
-    few = said(never, 8)
+    few = cpu_standing(never, 8)
     assert few.state is State.OPEN
     sentence(few.sentence)
-    assert said(never, 30).state is State.SAFE
-    sentence(said(never, 30).sentence)
+    assert cpu_standing(never, 30).state is State.SAFE
+    sentence(cpu_standing(never, 30).sentence)
 
 
 def test_what_costs_more_than_nothing_is_said_to(sentence):
     """Containers that have nothing now cannot save anything; their interval has no bounds."""
     found = {"short_low": 0.01, "short_high": 0.02, "saved_low": None, "saved_high": None, "events": 3}
-    sentence(said(found, 20).sentence)
+    sentence(cpu_standing(found, 20).sentence)
 
 
 def test_the_tolerance_is_written_with_its_digits(sentence):
     found = {"short_low": 0.03, "short_high": 0.04, "saved_low": 0.1, "saved_high": 0.2, "events": 3}
-    sentence(said(found, 20).sentence)
+    sentence(cpu_standing(found, 20).sentence)
     assert [format_set_share(each) for each in (0.05, 0.005, 1 - 0.025)] == ["5%", "0.5%", "97.5%"]
 
 

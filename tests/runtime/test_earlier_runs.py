@@ -84,7 +84,7 @@ def test_recordings_that_are_replayed_teach_real_jobs_nothing(earlier):
     assert earlier.profile(told) is None
 
 
-def own_run(earlier, labels, policy="deadline", stops=None):
+def unsubmitted_run(earlier, labels, policy="deadline", stops=None):
     """As `run`, with a container for each job that people started themselves."""
     made = scenario(read_experiment(JOBS), 1)
     there = {job.id: SimpleNamespace(image="mine", command=("train",), labels=labels) for job in made.jobs}
@@ -103,13 +103,13 @@ def own_run(earlier, labels, policy="deadline", stops=None):
 
 def test_containers_that_people_start_themselves_teach_each_other_by_image_command_and_data(earlier):
     faces = {"phasedock.data": "faces"}
-    own_run(earlier, faces, "free")
+    unsubmitted_run(earlier, faces, "free")
     assert earlier.of(KIND).runs == 0
     known = earlier.of(KIND._replace(data="faces"))
     assert (known.runs, known.steps, known.startup) == (3, 600, None)
     told = {
         job.id: job.terms_or_default.profile
-        for entry in own_run(earlier, faces)
+        for entry in unsubmitted_run(earlier, faces)
         for job in entry.observation.jobs
     }
     assert set(told.values()) == {known.profile()}
@@ -117,10 +117,10 @@ def test_containers_that_people_start_themselves_teach_each_other_by_image_comma
 
 
 def test_what_was_seen_of_them_is_kept_when_the_policy_lets_go(earlier):
-    own_run(earlier, {}, "free", stops=60.0)
+    unsubmitted_run(earlier, {}, "free", stops=60.0)
     assert earlier.of(KIND).points
 
 
 def test_submitted_containers_are_left_to_their_queue(earlier):
-    own_run(earlier, {"phasedock.submission": "x"}, "free")
+    unsubmitted_run(earlier, {"phasedock.submission": "x"}, "free")
     assert earlier.of(KIND).runs == 0

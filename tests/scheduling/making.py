@@ -48,7 +48,7 @@ class Table:
         if cpu is not None:
             self.put(name, cpu_seconds=self.jobs[name].cpu_seconds + cpu)
 
-    def look(self, time, *, ended=(), failures=(), trigger=Trigger.TICK):
+    def step(self, time, *, ended=(), failures=(), trigger=Trigger.TICK):
         """Show the world as it is at `time`, and start what the policy starts."""
         gone = tuple(replace(self.jobs.pop(name), state=JobState.DONE) for name in ended)
         seen = Observation(

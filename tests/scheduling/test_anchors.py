@@ -29,7 +29,7 @@ def test_srpt_serves_the_least_work_left_first():
     made.on("w", "a", "b", "c")
     for name, left in (("a", 50.0), ("b", 20.0), ("c", 90.0)):
         made.put(name, hidden=Hidden(left))
-    made.look(0.0)
+    made.step(0.0)
     assert made.labels == {"a": "#2", "b": "#1", "c": "#3"}
     assert made.weights == {"a": 0.01, "c": 0.0001}
 
@@ -45,7 +45,7 @@ def test_srpt_takes_what_it_does_not_know_last():
     made = Table("srpt")
     made.on("w", "a", "b")
     made.put("b", hidden=Hidden(1e6))
-    made.look(0.0)
+    made.step(0.0)
     assert made.labels == {"a": "#2", "b": "#1"}
 
 
@@ -54,11 +54,11 @@ def test_las_serves_the_least_attained_first_and_looks_again_after_a_quantum():
     made.on("w", "a")
     made.put("a", cpu_seconds=40.0)
     made.put("b")
-    made.look(3.0)
+    made.step(3.0)
     assert made.labels == {"a": "#2", "b": "#1"}
     assert made.answer.wake == 10.0
     made.put("b", cpu_seconds=41.0)
-    made.look(10.0)
+    made.step(10.0)
     assert made.weights == {"a": 1.0, "b": 0.01}
 
 
@@ -100,10 +100,10 @@ def test_slaq_measures_gain_per_core_second():
     made.on("w", "a", "b")
     for name in ("a", "b"):
         made.prints(name, 1.0)
-    made.look(0.0)
+    made.step(0.0)
     made.prints("a", 0.5, cpu=5.0)
     made.prints("b", 0.9, cpu=5.0)
-    made.look(10.0)
+    made.step(10.0)
     assert made.growths == {"a": pytest.approx(0.1), "b": pytest.approx(0.02)}
     assert made.weights == {"a": 0.98, "b": 0.02}
 
@@ -112,10 +112,10 @@ def test_a_refused_weight_is_asked_for_again_at_the_next_look_only():
     made = Table("las")
     made.on("w", "a", "b")
     made.put("a", cpu_seconds=9.0)
-    made.look(0.0)
+    made.step(0.0)
     asked = made.answer.actions
     assert asked == (SetLimit("a", None, 0.01),)
-    made.look(0.5, failures=(Failure(asked[0], "No answer."),))
+    made.step(0.5, failures=(Failure(asked[0], "No answer."),))
     assert made.answer.actions == ()
-    made.look(0.7)
+    made.step(0.7)
     assert made.answer.actions == asked

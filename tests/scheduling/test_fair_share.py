@@ -9,7 +9,7 @@ from core.scheduling.shares import FairShare, advance_fair_shares, compute_slack
 works = st.lists(st.floats(0.5, 500.0), min_size=1, max_size=8)
 
 
-def made(left):
+def shares_of(left):
     names = [f"j{k}" for k in range(len(left))]
     return (
         {name: FairShare(0.0, 0.0) for name in names},
@@ -37,7 +37,7 @@ def step_by_step(left, caps, capacity):
 
 @given(st.lists(st.floats(0.5, 20.0), min_size=1, max_size=5), st.lists(st.floats(0.2, 2.0), min_size=5))
 def test_ends_are_those_of_sharing_in_small_steps(left, caps):
-    jobs, totals, demands = made(left)
+    jobs, totals, demands = shares_of(left)
     demands = {name: caps[k] for k, name in enumerate(demands)}
     found = estimate_fair_finishes(jobs, totals, demands, 1.0, 0.0)
     for name, end in step_by_step(totals, demands, 1.0).items():
@@ -46,7 +46,7 @@ def test_ends_are_those_of_sharing_in_small_steps(left, caps):
 
 @given(works)
 def test_no_capacity_is_lost_while_anyone_can_use_it(left):
-    jobs, totals, demands = made(left)
+    jobs, totals, demands = shares_of(left)
     assert max(estimate_fair_finishes(jobs, totals, demands, 2.0, 7.0).values()) == pytest.approx(
         7.0 + sum(left) / 2.0
     )
@@ -54,7 +54,7 @@ def test_no_capacity_is_lost_while_anyone_can_use_it(left):
 
 @given(works, st.floats(0.0, 50.0))
 def test_looking_twice_is_looking_once(left, seconds):
-    jobs, totals, demands = made(left)
+    jobs, totals, demands = shares_of(left)
     later = advance_fair_shares(jobs, totals, demands, 2.0, seconds)
     once, twice = (
         estimate_fair_finishes(jobs, totals, demands, 2.0, 0.0),

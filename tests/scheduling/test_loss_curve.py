@@ -39,7 +39,7 @@ def test_noise_does_not_lead_far_away():
     assert expected(values, 0.4, 0.9) == pytest.approx(truth(0.9, 8.0), rel=0.3)
 
 
-def by_least_squares(values, done):
+def least_squares_chances(values, done):
     """The same chances, one curve at a time: a level and a height of at least zero, found by iteration."""
     losses, n = np.array(values), len(values)
     missed = []
@@ -66,7 +66,7 @@ def test_chances_are_those_of_least_squares_with_an_end_of_at_least_zero(speed, 
     chance, done = np.random.default_rng(seed), n * first
     exact = [end + (1 - end) * (1 - exponential(x, speed)) for x in np.linspace(done / n, done, n)]
     values = [abs(one + chance.normal(0, noise)) for one in exact]
-    found, twin = curve_probabilities(values, done), by_least_squares(values, done)
+    found, twin = curve_probabilities(values, done), least_squares_chances(values, done)
     assert (found is None) == (twin is None)
     if found is not None and twin is not None:
         assert np.array(found) == pytest.approx(twin, abs=1e-6)

@@ -18,7 +18,7 @@ from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from tests.scheduling.making import Table, workers
 
 
-def drawn(n, seed, workers=1, *, caps=True, says=True):
+def random_scenario(n, seed, workers=1, *, caps=True, says=True):
     chance = np.random.default_rng([seed, n])
     kinds = list(FAMILIES["exponential"])
     jobs = tuple(
@@ -53,7 +53,7 @@ def some(seeds):
 @pytest.mark.parametrize("seed", some(6))
 @pytest.mark.parametrize("delta", [0.1, 0.3])
 def test_nobody_waits_much_longer_than_its_promise(seed, delta):
-    scenario = drawn(10, seed)
+    scenario = random_scenario(10, seed)
     mine = completions(run(scenario, delta=delta, goal=10.0))
     fair = completions(run(scenario, POLICIES["free"]))
     # what is left is known to half a step of 200, and a promise is looked at every ten seconds
@@ -62,13 +62,13 @@ def test_nobody_waits_much_longer_than_its_promise(seed, delta):
 
 @pytest.mark.parametrize("seed", some(4))
 def test_jobs_end_sooner_on_the_whole(seed):
-    scenario = drawn(10, 100 + seed)
+    scenario = random_scenario(10, 100 + seed)
     mine, free = completions(run(scenario)), completions(run(scenario, POLICIES["free"]))
     assert sum(mine.values()) < 0.85 * sum(free.values())
 
 
 def test_who_does_not_say_how_much_is_left_keeps_a_fair_share():
-    scenario = drawn(8, 5, says=False)
+    scenario = random_scenario(8, 5, says=False)
     entries = run(scenario)
     assert not [action for entry in entries for action in entry.actions if isinstance(action, Pause)]
     mine, free = completions(entries), completions(run(scenario, POLICIES["free"]))
@@ -77,7 +77,7 @@ def test_who_does_not_say_how_much_is_left_keeps_a_fair_share():
 
 
 def test_one_silent_job_among_others_is_not_starved():
-    scenario = drawn(8, 6, caps=False)
+    scenario = random_scenario(8, 6, caps=False)
     silent = dataclasses.replace(scenario.jobs[0], steps=None)
     scenario = dataclasses.replace(scenario, jobs=(silent, *scenario.jobs[1:]))
     mine, free = completions(run(scenario)), completions(run(scenario, POLICIES["free"]))
@@ -85,13 +85,13 @@ def test_one_silent_job_among_others_is_not_starved():
 
 
 def test_a_job_that_has_more_steps_than_it_said_still_ends():
-    scenario = drawn(6, 7)
+    scenario = random_scenario(6, 7)
     liars = tuple(dataclasses.replace(job, size_error=0.5) for job in scenario.jobs)
     assert len(completions(run(dataclasses.replace(scenario, jobs=liars)))) == 6
 
 
 def test_moves_are_few_and_wake_the_job_first():
-    entries = run(drawn(24, 8, workers=3, caps=False))
+    entries = run(random_scenario(24, 8, workers=3, caps=False))
     moves = [action.job for entry in entries for action in entry.actions if isinstance(action, Migrate)]
     assert moves
     assert max(moves.count(name) for name in set(moves)) <= 4
@@ -99,7 +99,7 @@ def test_moves_are_few_and_wake_the_job_first():
 
 
 def test_a_long_job_that_cannot_use_a_worker_is_not_left_to_the_end():
-    scenario = drawn(8, 10, caps=False)
+    scenario = random_scenario(8, 10, caps=False)
     narrow = dataclasses.replace(scenario.jobs[0], work=200.0, demand=0.2, arrival=0.0)
     scenario = dataclasses.replace(scenario, jobs=(narrow, *scenario.jobs[1:]))
     ends = [run(scenario, policy)[-1].observation.time for policy in (PHASEDOCK, POLICIES["free"])]
@@ -120,7 +120,7 @@ def reached(entries, scenario):
 @pytest.mark.parametrize("seed", some(3))
 def test_no_point_is_paid_for_by_the_next(seed):
     """A weight on 90% alone makes 99% late; weights on all three make none of them later than sharing."""
-    scenario = drawn(10, 300 + seed, caps=False)
+    scenario = random_scenario(10, 300 + seed, caps=False)
     mine = reached(run(scenario), scenario)
     free = reached(run(scenario, POLICIES["free"]), scenario)
     single = reached(run(scenario, goal=1.5, goal95=0.0, goal99=0.0), scenario)
@@ -129,7 +129,7 @@ def test_no_point_is_paid_for_by_the_next(seed):
 
 
 def test_a_job_is_on_its_way_to_one_point_after_the_other():
-    entries = run(drawn(1, 11))
+    entries = run(random_scenario(1, 11))
     labels = [mark.label for entry in entries for mark in entry.marks]
     assert [label for label, _ in itertools.groupby(labels)] == [
         "unknown",
@@ -149,7 +149,7 @@ def test_a_job_is_promised_nothing_before_its_size_is_known():
 
 
 def test_without_pauses_everybody_keeps_running():
-    entries = run(drawn(8, 9), pause=False)
+    entries = run(random_scenario(8, 9), pause=False)
     assert not [action for entry in entries for action in entry.actions if isinstance(action, Pause)]
     assert len(completions(entries)) == 8
 
@@ -157,6 +157,6 @@ def test_without_pauses_everybody_keeps_running():
 def test_jobs_that_ended_before_they_used_a_processor_say_nothing_of_the_next():
     made = Table("phasedock", workers=workers(0.0, 0.0))
     made.on("w1", "brief", "x", "y")
-    made.look(0.0, ended=("brief",))
-    made.look(5.0)
+    made.step(0.0, ended=("brief",))
+    made.step(5.0)
     assert set(made.labels.values()) == {"unknown"}

@@ -18,7 +18,7 @@ def many(rule, jobs, seed=1, count=4):
     made = Table(rule, workers=workers(*[0.0] * count), seed=seed)
     for place in range(jobs):
         made.put(f"j{place}")
-    made.look(0.0)
+    made.step(0.0)
     return made
 
 
@@ -40,7 +40,7 @@ def test_fewest_counts_those_that_it_starts_and_those_on_their_way():
     made.put("c", state=MIGRATING, worker="w2")
     for name in ("x", "y", "z"):
         made.put(name)
-    made.look(0.0)
+    made.step(0.0)
     assert Counter(starts(made).values()) == {"w3": 2, "w2": 1}
 
 
@@ -74,16 +74,16 @@ def test_requested_takes_the_least_allocated_worker_by_share():
     made.put("a", request=0.5)
     made.put("b", request=0.5)
     made.put("c")  # counts as 0.1 of the small worker, and would be the large one's 1.1 of 8
-    made.look(0.0)
+    made.step(0.0)
     assert starts(made) == {"a": "large", "b": "large", "c": "small"}
 
 
 def test_a_start_that_nobody_confirmed_is_not_asked_for_twice_within_a_minute():
     made = many("fewest", 1)
     made.put("j0", state=WAITING, worker=None)
-    made.look(1.0)
+    made.step(1.0)
     assert starts(made) == {}
-    made.look(61.0)
+    made.step(61.0)
     assert set(starts(made)) == {"j0"}
 
 
@@ -94,11 +94,11 @@ def test_a_start_that_fails_is_tried_on_the_other_workers_then_later_and_later()
     for _ in range(5):
         failed = Failure(Start("j0", tried[-1]), "No such image.")
         made.put("j0", state=WAITING, worker=None)
-        made.look(now, failures=(failed,))
+        made.step(now, failures=(failed,))
         if not starts(made):
             waits.append(made.answer.wake - now)
             now = made.answer.wake
-            made.look(now)
+            made.step(now)
         tried.append(starts(made)["j0"])
     assert set(tried[:2]) == set(tried[2:4]) == {"w1", "w2"}
     assert waits == [5.0, 10.0]
@@ -107,5 +107,5 @@ def test_a_start_that_fails_is_tried_on_the_other_workers_then_later_and_later()
 def test_without_workers_jobs_wait():
     made = Table("fewest", workers=())
     made.put("a")
-    made.look(0.0)
+    made.step(0.0)
     assert made.answer.actions == ()

@@ -84,6 +84,6 @@ def test_a_workspace_keeps_its_sequences(workspace):
     assert found.sequences.durations.tolist() == workspace.traces.summary(info.id)["duration_s"].tolist()
     assert sum(path.count for path in found.paths) == 5
     outlook = found.forecaster.forecast(found.sequences.phase[:1].tolist())
-    assert sum(each.count for each in outlook.phases) == outlook.seen
+    assert sum(each.count for each in outlook.phases) == outlook.count
     with pytest.raises(NotFoundError):
         workspace.sequences.get("0" * 16, model.id)

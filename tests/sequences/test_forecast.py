@@ -22,7 +22,7 @@ def test_a_forecast_equals_its_slow_twin(found, data, memory, steps, step):
     after = data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=3))
     if after[-1] not in made.phase:
         return
-    outlook = forecaster(made, memory, step, least=2).forecast(after, steps)
+    outlook = forecaster(made, memory, step, min_count=2).forecast(after, steps)
     executions = [made.runs_of(i) for i in range(made.n_executions)]
     exact = slow.forecast(executions, after, steps, memory, 2, step.value)
     assert {each.phase: each.probability for each in outlook.phases} == pytest.approx(
@@ -30,15 +30,15 @@ def test_a_forecast_equals_its_slow_twin(found, data, memory, steps, step):
     )
     assert sum(each.probability for each in outlook.phases) == pytest.approx(1.0)
     if steps == 1:
-        assert sum(each.count for each in outlook.phases) == outlook.seen
+        assert sum(each.count for each in outlook.phases) == outlook.count
 
 
 def test_too_few_observations_fall_back_to_a_shorter_memory():
     made = sequences([[0, 1, 2]] * 19 + [[2, 1, 0]] * 21)
     made_from = forecaster(made)
     rare, frequent = made_from.forecast((0, 1)), made_from.forecast((2, 1))
-    assert (rare.used, rare.seen) == ((1,), 40)
-    assert (frequent.used, frequent.seen) == ((2, 1), 21)
+    assert (rare.used, rare.count) == ((1,), 40)
+    assert (frequent.used, frequent.count) == ((2, 1), 21)
     assert [(each.phase, each.probability) for each in frequent.phases] == [(0, 1.0)]
     assert [each.probability for each in rare.phases] == [21 / 40, 19 / 40]
 
@@ -81,7 +81,7 @@ def test_leaving_equals_its_slow_twin(found, phase, seconds, stayed, ends_leave)
         assert stays.leave_within(seconds) == pytest.approx(
             sum(lasted <= seconds for lasted in durations) / len(durations)
         )
-        assert stays.share_left_by[-1] == pytest.approx(1.0)
+        assert stays.share_ended_by[-1] == pytest.approx(1.0)
 
 
 def test_stays_after_other_phases():

@@ -90,7 +90,7 @@ def _calls():
             yield "value", [value, unit.value]
 
 
-def _spelt(argument):
+def _by_name(argument):
     """NaN and infinities by their names."""
     if isinstance(argument, float) and not math.isfinite(argument):
         return next(name for name, value in NAMED.items() if repr(value) == repr(argument))
@@ -99,7 +99,7 @@ def _spelt(argument):
 
 def text():
     """The whole file."""
-    cases = [[name, [_spelt(each) for each in given], WRITERS[name](*given)] for name, given in _calls()]
+    cases = [[name, [_by_name(each) for each in given], WRITERS[name](*given)] for name, given in _calls()]
     return "[\n" + ",\n".join(json.dumps(case, ensure_ascii=False) for case in cases) + "\n]\n"
 
 

@@ -85,7 +85,7 @@ def test_a_moment_is_said_as_it_was_understood(sentence):
     assert format_deadline(NOW + 5 * 86400, NOW, "UTC").startswith("2027-01-20 08:00 (in 120 h")
 
 
-def found(text):
+def read_or_refusal(text):
     """The moment that a text means, or the sentence by which it is refused."""
     try:
         return read_deadline(text, NOW, "UTC")
@@ -95,7 +95,7 @@ def found(text):
 
 @given(st.text(max_size=30))
 def test_any_text_is_a_moment_to_come_or_a_sentence(text):
-    what = found(text)
+    what = read_or_refusal(text)
     if isinstance(what, str):
         assert what.endswith((".", "with it."))
     else:

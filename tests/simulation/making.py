@@ -87,7 +87,7 @@ def scripted(script, worker_of):
     return SchedulingPolicy("scripted", "Follows a script.", lambda *_: tuple(script), decide)
 
 
-def _wish(rng, seen, jobs):
+def _random_action(rng, seen, jobs):
     """Any action, possible or not."""
     job = str(rng.choice([*jobs, "nobody"]))
     worker = str(rng.choice([*(worker.id for worker in seen.workers), "nowhere"]))
@@ -116,7 +116,7 @@ def chaos(jobs, calm_after=60):
                 if job.state in (JobState.WAITING, JobState.PAUSED)
             ]
             return Decision(seed, tuple(wishes))
-        wishes = [_wish(rng, seen, jobs) for _ in range(rng.integers(0, 5))]
+        wishes = [_random_action(rng, seen, jobs) for _ in range(rng.integers(0, 5))]
         return Decision(seed, tuple(wishes), wake=seen.time + float(rng.random()))
 
     return SchedulingPolicy("chaos", "Does anything.", lambda _, seed: seed, decide)

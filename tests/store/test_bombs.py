@@ -58,7 +58,7 @@ def test_a_foreign_model_stays_small(make, tmp_path):
     pack = partial(gzip.compress, compresslevel=1)
     path = formats()["crbm-pickle"].write(tmp_path / "m", pack(make()))
     assert (path / "crbm1" / "model_dict.pickle").stat().st_size < 2 * MIB
-    answered(lambda: import_ai4dl(path))
+    assert_refused_cheaply(lambda: import_ai4dl(path))
 
 
 def test_what_is_built_is_counted_not_what_is_read(monkeypatch, refuses):
@@ -110,10 +110,10 @@ def test_a_model_of_our_own_stays_small(make, tmp_path):
     path = tmp_path / "m.zip"
     path.write_bytes(make())
     assert path.stat().st_size < 2 * MIB
-    answered(lambda: load_model(path))
+    assert_refused_cheaply(lambda: load_model(path))
 
 
-def answered(read):
+def assert_refused_cheaply(read):
     def refused():
         with pytest.raises(InputError) as caught:
             read()

@@ -7,7 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.errors import MOST_SENTENCE, Cancelled, InputError, NotFoundError, format_names, shorten_sentence
+from core.errors import (
+    MAX_SENTENCE_LENGTH,
+    Cancelled,
+    InputError,
+    NotFoundError,
+    format_names,
+    shorten_sentence,
+)
 from core.store import (
     import_ai4dl,
     inspect_file,
@@ -62,7 +69,7 @@ def test_what_no_reader_expects_is_a_sentence_and_its_detail_is_in_the_log(
     with caplog.at_level(logging.WARNING), refuses(InputError) as caught:
         door(path)
     assert isinstance(caught.value.__cause__, UnheardError)
-    assert max(len(caught.value.message), len(caught.value.hint)) <= MOST_SENTENCE
+    assert max(len(caught.value.message), len(caught.value.hint)) <= MAX_SENTENCE_LENGTH
     assert "detail" not in str(caught.value)
     assert "detail detail" in caplog.text
 
@@ -79,7 +86,7 @@ def test_a_sentence_of_a_reader_passes_with_its_type_and_short_enough(refuses):
     with refuses(NotFoundError) as caught, guard_reader("file.csv"):
         raise told
     assert caught.value is told
-    assert len(caught.value.hint) == MOST_SENTENCE
+    assert len(caught.value.hint) == MAX_SENTENCE_LENGTH
     assert caught.value.args == (caught.value.message,)
 
 
@@ -165,9 +172,9 @@ def test_columns_with_enormous_names_are_quoted_short(tmp_path, refuses):
     )
     with refuses(InputError) as caught:
         read_traces(path, formats()["mapped-table"].read.keywords["mapping"])
-    assert max(len(caught.value.message), len(caught.value.hint)) <= MOST_SENTENCE
+    assert max(len(caught.value.message), len(caught.value.hint)) <= MAX_SENTENCE_LENGTH
     _, report = read_with_report(path)
-    assert max(map(len, report.sentences())) <= MOST_SENTENCE
+    assert max(map(len, report.sentences())) <= MAX_SENTENCE_LENGTH
 
 
 def test_a_table_whose_rows_are_all_ragged_is_refused_early(tmp_path, monkeypatch, refuses):

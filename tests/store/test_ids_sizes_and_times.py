@@ -10,14 +10,14 @@ from core.traces.model import Role
 MIB = 2.0**20
 
 
-def look(tmp_path, text, name="t.csv"):
+def inspect(tmp_path, text, name="t.csv"):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     return inspect_file(path), path
 
 
 def read(tmp_path, text, name="t.csv"):
-    found, path = look(tmp_path, text, name)
+    found, path = inspect(tmp_path, text, name)
     assert not found.questions
     return read_with_report(path, found.mapping)[0]
 
@@ -52,12 +52,12 @@ def test_times_in_the_style_of_other_countries_keep_their_unit(tmp_path, header,
     ],
 )
 def test_times_of_which_nobody_knows_the_unit_are_asked(tmp_path, time, choices):
-    found, _ = look(tmp_path, table("t;cpu_cores", lambda i: (time(i), f"{1 + i % 4},5"), separator=";"))
+    found, _ = inspect(tmp_path, table("t;cpu_cores", lambda i: (time(i), f"{1 + i % 4},5"), separator=";"))
     assert [one.choices for one in found.questions if one.time] == [choices]
 
 
 def test_a_date_in_digits_is_no_moment_of_the_future(tmp_path):
-    found, path = look(tmp_path, table("time,cpu_cores", lambda i: (2024011500 + i % 24, 1.5 + i % 3), 20))
+    found, path = inspect(tmp_path, table("time,cpu_cores", lambda i: (2024011500 + i % 24, 1.5 + i % 3), 20))
     assert not read_with_report(path, found.mapping)[1].faultless
 
 
@@ -74,7 +74,7 @@ def test_gpus_of_two_hosts_are_not_one(tmp_path):
         "timestamp, hostname, index, utilization.gpu [%], memory.used [MiB]",
         lambda i: (f"2024/01/15 09:00:{i // 2:02}.000", f" node-{i % 2}", " 0", f" {30 + i} %", " 100 MiB"),
     )
-    found, path = look(tmp_path, text)
+    found, path = inspect(tmp_path, text)
     traces = None if found.questions else read_with_report(path, found.mapping)[0]
     assert traces is None or len(traces.ids) == 2
 
@@ -82,7 +82,7 @@ def test_gpus_of_two_hosts_are_not_one(tmp_path):
 def test_gigabytes_of_a_query_are_no_mebibytes(tmp_path):
     header = "timestamp, index, utilization.gpu [%], memory.used [GB]"
     text = table(header, lambda i: (f"2024/01/15 09:00:{i:02}.000", " 0", " 30 %", f" {37 + i / 10:.1f}"))
-    found, _ = look(tmp_path, text)
+    found, _ = inspect(tmp_path, text)
     assert any(one.column == "memory.used [GB]" for one in found.questions)
 
 
@@ -141,7 +141,7 @@ def test_lakhs_are_numbers(tmp_path):
 
 
 def test_the_mean_over_cores_is_not_that_of_one(tmp_path):
-    found, _ = look(tmp_path, table("time,Avg CPU per core (%)", lambda i: (i, 20.5 + i % 9)))
+    found, _ = inspect(tmp_path, table("time,Avg CPU per core (%)", lambda i: (i, 20.5 + i % 9)))
     assert found.questions
 
 

@@ -20,21 +20,21 @@ def table(header, row, separator=","):
     return "\n".join([header, *(separator.join(map(str, row(i))) for i in range(ROWS))]) + "\n"
 
 
-def look(tmp_path, text, name="t.csv"):
+def inspect(tmp_path, text, name="t.csv"):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     return inspect_file(path), path
 
 
 def read(tmp_path, text, name="t.csv"):
-    found, path = look(tmp_path, text, name)
+    found, path = inspect(tmp_path, text, name)
     assert not found.questions
     traces, report = read_with_report(path, found.mapping)
     return traces, {one.kind: one.message for one in report.harmful}
 
 
-def asked(tmp_path, text, name="t.csv"):
-    return {one.column: one for one in look(tmp_path, text, name)[0].questions}
+def questions(tmp_path, text, name="t.csv"):
+    return {one.column: one for one in inspect(tmp_path, text, name)[0].questions}
 
 
 UPTIME = 20 * 86_400 * 1000
@@ -44,7 +44,7 @@ UPTIME = 20 * 86_400 * 1000
 @pytest.mark.parametrize("step", [1000, 5000, 30_000, 60_000])
 def test_milliseconds_of_an_uptime_are_no_seconds_of_a_date(tmp_path, behind, step):
     rows = [f"{UPTIME + step * i + behind * k},{'ab'[k]},{cpu(i)}" for i in range(ROWS) for k in range(2)]
-    found = asked(tmp_path, "timestamp,container,cpu_cores\n" + "\n".join(rows) + "\n")
+    found = questions(tmp_path, "timestamp,container,cpu_cores\n" + "\n".join(rows) + "\n")
     assert found["timestamp"].choices == ("ms", "s")
 
 
@@ -57,7 +57,7 @@ def test_so_they_are_where_stamps_jitter(tmp_path, step, executions):
         for i in range(ROWS)
         for k in range(executions)
     ]
-    found = asked(tmp_path, "timestamp,container,cpu_cores\n" + "\n".join(rows) + "\n")
+    found = questions(tmp_path, "timestamp,container,cpu_cores\n" + "\n".join(rows) + "\n")
     assert found["timestamp"].choices == ("ms", "s")
 
 
@@ -69,11 +69,11 @@ def test_seconds_as_people_set_them_are_read(tmp_path, step):
 
 def test_microseconds_since_a_boot_are_asked(tmp_path):
     text = table("timestamp,cpu_cores", lambda i: (UPTIME * 1000 + 60_000_000 * i, cpu(i)))
-    assert asked(tmp_path, text)["timestamp"].choices == ("us", "ms")
+    assert questions(tmp_path, text)["timestamp"].choices == ("us", "ms")
 
 
 def test_seconds_by_name_that_are_thousands_apart_are_asked(tmp_path):
-    assert asked(tmp_path, table("seconds,cpu_cores", lambda i: (5000 * i, cpu(i))))["seconds"].time
+    assert questions(tmp_path, table("seconds,cpu_cores", lambda i: (5000 * i, cpu(i))))["seconds"].time
 
 
 @pytest.mark.parametrize(("separator", "name"), [(";", "t.csv"), ("\t", "t.tsv")])
@@ -104,7 +104,7 @@ def test_thousands_that_another_cell_shows_are_not_marked(tmp_path):
     ],
 )
 def test_columns_of_two_things_are_asked(tmp_path, one, other):
-    found = asked(tmp_path, table(f"time_s,{one},{other}", lambda i: (i, cpu(i), 2 + cpu(i))))
+    found = questions(tmp_path, table(f"time_s,{one},{other}", lambda i: (i, cpu(i), 2 + cpu(i))))
     assert found[one].candidates == (one, other)
 
 
@@ -113,7 +113,7 @@ def test_containers_by_name_inside_an_object_are_asked(tmp_path):
         {"time_s": i, "containers": {"app": {"cpu_cores": cpu(i)}, "job": {"cpu_cores": 2 + cpu(i)}}}
         for i in range(ROWS)
     )
-    assert asked(tmp_path, "\n".join(map(json.dumps, lines)) + "\n", "t.jsonl")
+    assert questions(tmp_path, "\n".join(map(json.dumps, lines)) + "\n", "t.jsonl")
 
 
 def test_two_columns_of_names_tell_executions_apart(tmp_path):
@@ -142,7 +142,7 @@ BATCH = "execution,timestamp,cpu,mem,cpu_iowait"
 @pytest.mark.parametrize(("factor", "open_"), [(1.0, True), (5.0, True), (40.0, False)])
 def test_cpu_of_batch_jobs_that_may_be_in_cores_is_asked(tmp_path, factor, open_):
     text = table(BATCH, lambda i: ("a", 1_700_000_000 + i, round(cpu(i) * factor, 2), 3000 + i, 0.2))
-    assert ("cpu" in asked(tmp_path, text)) is open_
+    assert ("cpu" in questions(tmp_path, text)) is open_
 
 
 def test_cpu_of_batch_jobs_that_is_never_near_100_is_marked(tmp_path, sentence):
@@ -168,7 +168,7 @@ def test_cpu_of_batch_jobs_that_is_busy_is_a_percentage(tmp_path):
 )
 def test_percentages_that_may_be_of_a_request_are_asked(tmp_path, header, names):
     text = table(header, lambda i: (i, *names, round(150 + 60 * np.sin(i / 5), 1)))
-    (column,) = asked(tmp_path, text)
+    (column,) = questions(tmp_path, text)
     assert column == header.rpartition(",")[2]
 
 
@@ -181,7 +181,7 @@ def test_percentages_of_a_containers_core_are_read(tmp_path):
 
 def test_what_begins_with_node_may_be_a_program(tmp_path):
     text = table("time_s,node_cpu_percent,node_rss_mib", lambda i: (i, 20 + i / 3, 300 + i))
-    assert asked(tmp_path, text)["node_cpu_percent"].choices == ("percent_of_core", "percent_of_machine")
+    assert questions(tmp_path, text)["node_cpu_percent"].choices == ("percent_of_core", "percent_of_machine")
 
 
 def test_what_begins_with_node_is_a_machine_where_nodes_have_names(tmp_path):
@@ -258,20 +258,20 @@ def test_the_memory_of_a_machine_tells_what_gb_are(tmp_path, total, unit):
 def test_what_is_called_gb_alone_is_marked(tmp_path, name, sentence):
     text = table(f"time_s,cpu_cores,{name}", lambda i: (i, cpu(i), 5000 + i))
     sentence(read(tmp_path, text)[1]["assumed_unit"])
-    assert any("many programs mean" in one for one in look(tmp_path, text)[0].reasons)
+    assert any("many programs mean" in one for one in inspect(tmp_path, text)[0].reasons)
 
 
 @pytest.mark.parametrize("name", ["memory_bytes_k", "memory_usage_bytes_mib", "memory_million_bytes"])
 def test_two_units_of_memory_in_a_name_are_asked(tmp_path, name):
     text = table(f"time_s,cpu_cores,{name}", lambda i: (i, cpu(i), 1_900_000 + i))
-    assert name in asked(tmp_path, text)
+    assert name in questions(tmp_path, text)
 
 
 @pytest.mark.parametrize(
     "name", ["cpu_cores_seconds", "CPU (cores) [m]", "cpu_cores_ratio", "cpu_cores_cumulative"]
 )
 def test_two_units_of_cpu_in_a_name_are_asked(tmp_path, name):
-    assert name in asked(tmp_path, table(f"time_s,{name}", lambda i: (i, cpu(i))))
+    assert name in questions(tmp_path, table(f"time_s,{name}", lambda i: (i, cpu(i))))
 
 
 @pytest.mark.parametrize("name", ["memory_size_mib", "physical_memory_mib", "memory_rate_mib"])
@@ -302,18 +302,18 @@ def test_percentages_that_are_shares_behind_an_idle_start_are_doubted(tmp_path, 
 
 def test_sockets_are_no_containers(tmp_path):
     text = table("time_s,socket0_cpu_cores,socket1_cpu_cores", lambda i: (i, cpu(i), 2 + cpu(i)))
-    assert "socket0_cpu_cores" in asked(tmp_path, text)
+    assert "socket0_cpu_cores" in questions(tmp_path, text)
 
 
 def test_a_core_in_a_name_may_be_any_core(tmp_path):
     text = table("time_s,cpu_core_percent", lambda i: (i, 20 + i / 3))
-    assert asked(tmp_path, text)["cpu_core_percent"].choices == ("percent_of_core", "percent_of_machine")
+    assert questions(tmp_path, text)["cpu_core_percent"].choices == ("percent_of_core", "percent_of_machine")
 
 
 @pytest.mark.parametrize("beside", ["RSS", "%MEM"])
 def test_the_cpu_of_ps_is_a_mean_since_the_start(tmp_path, beside):
     rows = "".join(f"{1_768_471_200 + 5 * i} 77 {150 + i}.0 {20 + i}.5\n" for i in range(ROWS))
-    found, _ = look(tmp_path, f"TIME PID %CPU {beside}\n{rows}", "ps.txt")
+    found, _ = inspect(tmp_path, f"TIME PID %CPU {beside}\n{rows}", "ps.txt")
     assert "%CPU" in found.mapping.assumed
     assert any("mean since a process was started" in one for one in found.reasons)
 
@@ -366,7 +366,7 @@ def test_memory_of_the_same_is_not(tmp_path, one, other):
     "name", ["process node cpu percent", "node_process_cpu_percent", "app_node_cpu_percent"]
 )
 def test_a_node_beside_words_of_programs_may_be_one(tmp_path, name):
-    assert name in asked(tmp_path, table(f"time_s,{name}", lambda i: (i, 20 + i / 3)))
+    assert name in questions(tmp_path, table(f"time_s,{name}", lambda i: (i, 20 + i / 3)))
 
 
 @pytest.mark.parametrize(

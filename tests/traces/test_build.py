@@ -45,7 +45,7 @@ def slow_build(rows, max_gap):
         last = dict(samples)
         kept = [(time, value) for time, value in sorted(last.items()) if not value < 0 and value != math.inf]
         times = [time for time, _ in kept]
-        values = slow_traces.held([value for _, value in kept], max_gap)
+        values = slow_traces.hold_values([value for _, value in kept], max_gap)
         both = [(t, v) for t, v in zip(times, values, strict=True) if v is not None]
         if both:
             found[name] = both

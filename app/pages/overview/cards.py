@@ -18,7 +18,7 @@ from app.ui.graph import graph
 from app.ui.nothing_yet import train_a_model
 from app.ui.phases import attributes, load_labelling
 from app.ui.tables import export_menu
-from core.bootstrap_intervals import LEAST_UNITS
+from core.bootstrap_intervals import MIN_UNITS
 from core.errors import NotFoundError
 from core.live.view import ATTACH, RECORD
 from core.provisioning.verdict.choice import surely, units
@@ -277,7 +277,7 @@ def saving_of(resource: str, part: Mapping[str, Any], report: Mapping[str, Any],
     if base is None:
         return Saving(name, None, None, "No simple rule was compared.", href)
     now, held_out = float(base["matched"]["over"]), units(report)
-    if held_out < LEAST_UNITS:
+    if held_out < MIN_UNITS:
         what = "groups" if report["split"].get("held_out_groups") else "containers"
         words = f"of demand, under {best}. {held_out} held-out {what} are too few to estimate a saving."
         return Saving(name, now, None, words, href)

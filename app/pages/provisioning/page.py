@@ -27,7 +27,7 @@ from app.ui.links import Query, segments
 from app.ui.nothing_yet import drift_notice, misfit, no_traces
 from app.ui.page import Page, Room, refused_policies, safe_page
 from app.ui.tables import download, export_menu
-from core.bootstrap_intervals import LEAST_UNITS
+from core.bootstrap_intervals import MIN_UNITS
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.units import format_duration, format_set_share
 
@@ -55,7 +55,7 @@ def frontier_card(values: Values, view: View, tolerance: float, held_out: int, c
 
 def _whiskers(held_out: int) -> str:
     """A note on the whiskers, or why there are none."""
-    if held_out >= LEAST_UNITS:
+    if held_out >= MIN_UNITS:
         return "bars are 95% intervals"
     if not held_out:
         return "a replay of one container, without intervals"
@@ -85,7 +85,7 @@ def _notes(report: Mapping[str, Any]) -> Node:
     """The comparison's caveats, and the policies that could not be compared."""
     notes = [*report["notes"]]
     groups = report["split"]["held_out_groups"]
-    if 0 < len(groups) < LEAST_UNITS:
+    if 0 < len(groups) < MIN_UNITS:
         which = (
             f"Only one group, “{groups[0]}”, was" if len(groups) == 1 else f"Only {len(groups)} groups were"
         )

@@ -13,7 +13,7 @@ from app.pages.provisioning.results import RESOURCES
 from app.ui.basics import Node, card
 from app.ui.graph import graph
 from app.ui.tables import export_menu, html_table
-from core.provisioning.evaluation.comparison import PAPERS_BASE, PAPERS_OWN, PAPERS_POLICIES, PAPERS_SAVING
+from core.provisioning.evaluation.comparison import PAPERS_BASE, PAPERS_POLICIES, PAPERS_POLICY, PAPERS_SAVING
 from core.tables import Column, Table
 from core.units import DASH, Unit, format_change, format_share
 
@@ -151,8 +151,8 @@ def headline(values: Values) -> str:
     missing = [name for name in PAPERS_POLICIES if name not in compared]
     left_out = f" Not compared here: {', '.join(missing)}." if missing else ""
     return (
-        f"The paper reports {format_change(-PAPERS_SAVING, 0)} for {PAPERS_OWN} against {PAPERS_BASE} at 5% "
-        f"tolerance, without matching time short.{left_out}"
+        f"The paper reports {format_change(-PAPERS_SAVING, 0)} for {PAPERS_POLICY} against {PAPERS_BASE} at "
+        f"5% tolerance, without matching time short.{left_out}"
     )
 
 

@@ -12,7 +12,7 @@ from app.pages.provisioning.results import FORMATS, RESOURCES
 from app.ui.basics import Node, aria, card, data, icon, notice, phase_badge, state_badge
 from app.ui.links import segments
 from app.ui.tables import download, html_table
-from core.bootstrap_intervals import LEAST_UNITS
+from core.bootstrap_intervals import MIN_UNITS
 from core.errors import PhaseDockError
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.savings import assumptions, money
@@ -83,7 +83,7 @@ def _saving_text(workload: Card, prices: PriceSettings) -> str:
     if value < 0:
         return f"Costs {money(-value, prices)} per day more: keep the present amounts"
     saves = f"Saves {money(value, prices)} per day"
-    if workload.held_out >= LEAST_UNITS:
+    if workload.held_out >= MIN_UNITS:
         return saves
     alike = "the one" if workload.held_out == 1 else f"the {workload.held_out}"
     return f"{saves}, if all are like {alike} held out"
@@ -97,9 +97,11 @@ def _trust_text(workload: Card) -> str:
     if len(options) > 1 and options[0].standing.state in (State.UNTESTED, State.FEW):
         risk = ""
         if memory is not None and memory.recommended is not None and workload.held_out:
-            killed = memory.fixed if memory.recommended.way == KEEP and memory.fixed else memory.recommended
+            killed = (
+                memory.fixed if memory.recommended.method == KEEP and memory.fixed else memory.recommended
+            )
             title = "A fixed memory limit: " if killed is memory.fixed else ""
-            outcome = ran_out(killed.found, workload.held_out)
+            outcome = ran_out(killed.evidence, workload.held_out)
             outcome = lower_first(outcome) if title else outcome
             if killed.standing.state is State.UNTESTED:
                 outcome = "the held-out container was also the training data, so nothing was tested."
@@ -126,7 +128,7 @@ def _line(line: Line, view: View) -> html.Div:
         return html.Div(
             [html.Span(name, className="ink3"), html.Div("Nothing to recommend.")], className="res"
         )
-    if option.way == KEEP:
+    if option.method == KEEP:
         amount = html.Span(amount_of(line.now, line.unit), className="num strong")
         why = html.Div(f"Current: {line.now_is}. {_fixed_limit(line, line.exported)}", className="small ink3")
         stays = html.Div([html.Div([amount, ": leave it as it is"]), why])
@@ -143,7 +145,9 @@ def _line(line: Line, view: View) -> html.Div:
     )
     body = [head, html.Div(_does(line, option), className="small ink2")]
     body.append(html.Div(_saves(option, line.unit, view), className="small ink2"))
-    fixed = _fixed_limit(line, line.exported) if option.way == STEERED and line.exported is not None else ""
+    fixed = (
+        _fixed_limit(line, line.exported) if option.method == STEERED and line.exported is not None else ""
+    )
     body.append(html.Div(f"Current: {line.now_is}. {fixed}", className="small ink3"))
     return html.Div([html.Span(name, className="ink3"), html.Div(body)], className="res")
 
@@ -161,8 +165,8 @@ def change(option: Option) -> str:
 
 def _does(line: Line, option: Option) -> str:
     """Time short, resizes and out-of-memory events of an option."""
-    values = option.found
-    steered = option.way == STEERED
+    values = option.evidence
+    steered = option.method == STEERED
     often = (
         f"resized {format_number(values['resizes_per_hour'], 1)}× per hour" if steered else "never resized"
     )
@@ -200,10 +204,10 @@ def _fixed_limit(line: Line, option: Option | None) -> str:
     """The fixed limit that the export sets in place of a policy."""
     if option is None:
         return ""
-    values = option.found
+    values = option.evidence
     tested = "" if values["tested"] else " (not tested)"
     short = format_share(values["under_time_0"])
-    if not option.kept:
+    if not option.keeps_promise:
         amount = amount_of(option.amount, line.unit)
         return f"No fixed limit is good enough: {amount} is short {short} of the time."
     return f"Fixed limit: {amount_of(option.amount, line.unit)}, short {short} of the time{tested}."
@@ -311,7 +315,7 @@ def _time_short_box(verdict: Verdict, line: Line) -> html.Div:
         mean_over(recommended, name) for name in ("under_time_0", "under_time_05", "resizes_per_hour")
     )
     actions = dict.fromkeys(
-        option.policy if option.way == STEERED else option.way for _, option in recommended
+        option.policy if option.method == STEERED else option.method for _, option in recommended
     )
     actions_text = " or ".join("as they are" if action == KEEP else action for action in actions)
     often = f"resized {format_number(resizes, 1)} times per hour" if resizes else "never resized"
@@ -329,7 +333,7 @@ def _certainty(verdict: Verdict) -> str:
     if verdict.money is not None and verdict.money < 0:
         return "no compared policy saves anything: keep the present amounts"
     held_out = verdict.whole.held_out
-    if held_out < LEAST_UNITS:
+    if held_out < MIN_UNITS:
         return f"measured on {held_out} held-out container{'s' if held_out != 1 else ''}: too few to rely on"
     if verdict.untested:
         n = len(verdict.untested)
@@ -418,7 +422,7 @@ def _trust(resource: Resource, risk: Standing) -> html.Li:
 def _instead(verdict: Verdict, line: Line) -> list[html.Li]:
     """The reason to set a fixed amount where the policy runs out of memory or allocates more."""
     lines = [card.line(line.resource) for card in verdict.cards]
-    ways = [each.recommended.way for each in lines if each is not None and each.recommended is not None]
+    ways = [each.recommended.method for each in lines if each is not None and each.recommended is not None]
     fixed, keep = ways.count(FIXED), ways.count(KEEP)
     if not fixed + keep:
         return []
@@ -426,11 +430,11 @@ def _instead(verdict: Verdict, line: Line) -> list[html.Li]:
         return [_fixed_instead(verdict, line, fixed, len(lines))]
     policy = ""
     if line.steered is not None and verdict.whole.held_out:
-        killed = lower_first(ran_out(line.steered.found, verdict.whole.held_out))
+        killed = lower_first(ran_out(line.steered.evidence, verdict.whole.held_out))
         policy = f" With {line.steered.policy}: {killed}"
     scope = f" for {fixed:,} of {len(lines):,} workloads" if len(lines) > 1 else ""
     how = f"recommended{scope}"
-    if verdict.whole.held_out < LEAST_UNITS:
+    if verdict.whole.held_out < MIN_UNITS:
         how = f"proposed{scope}, though not shown to be safe"
     instead = f" a fixed limit is {how}: the peak in training plus headroom"
     stay = f"{keep:,} of {len(lines):,} workloads keep their limits, as a fixed limit would kill, too"
@@ -445,7 +449,7 @@ def _instead(verdict: Verdict, line: Line) -> list[html.Li]:
 def _fixed_instead(verdict: Verdict, line: Line, fixed: int, n: int) -> html.Li:
     """The reason to set a fixed amount where it performs better than the policy."""
     scope = f" for {fixed:,} of {n:,} workloads" if n > 1 else ""
-    how = "recommended" if verdict.whole.held_out >= LEAST_UNITS else "proposed, though not shown to be safe"
+    how = "recommended" if verdict.whole.held_out >= MIN_UNITS else "proposed, though not shown to be safe"
     policy = verdict.picks[line.resource].policy
     text = (
         f" A fixed amount is {how}{scope}, where {policy} falls short or allocates more than a fixed amount "

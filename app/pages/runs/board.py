@@ -24,9 +24,9 @@ from app.ui.graph import graph
 from app.ui.links import link, segments
 from app.ui.tables import export_menu
 from core.experiments.leaderboard import (
-    EVERY_MEASURE,
+    ALL_MEASURES,
     JOB_MEASURES,
-    further_columns,
+    extra_columns,
     leaderboard,
     measured_change,
     published_of,
@@ -35,7 +35,7 @@ from core.experiments.leaderboard import (
     standings,
     value_of,
 )
-from core.experiments.measures import COUNTS, FURTHER_MEASURES, RISING
+from core.experiments.measures import COUNTS, EXTRA_MEASURES, RISING
 from core.tables import Column, Table
 from core.units import format_share
 
@@ -72,7 +72,7 @@ SPREAD = {
 SINGLE = {"sooner": "Jobs sooner", "best": "Best job", "worst": "Worst job"}
 _PLAIN = ("migrations", "controller")
 """Measures that no difference is computed of."""
-SORTS = ("label", *EVERY_MEASURE, *_PLAIN, *(f"difference.{name}" for name in EVERY_MEASURE), *JOB_MEASURES)
+SORTS = ("label", *ALL_MEASURES, *_PLAIN, *(f"difference.{name}" for name in ALL_MEASURES), *JOB_MEASURES)
 
 
 def rows(info: ExperimentInfo, selection: Selection, view: View) -> list[Standing]:
@@ -96,7 +96,7 @@ def sort_order(view: View) -> tuple[str, bool]:
 def dot_measure(view: View) -> str:
     """The measure whose differences are drawn as dots: that of the sorting column, else the mean."""
     name = sort_order(view)[0].removeprefix("difference.")
-    return name if name in EVERY_MEASURE else "mean"
+    return name if name in ALL_MEASURES else "mean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +113,14 @@ class Columns:
 
 def columns(rows: Sequence[Standing], view: View) -> Columns:
     """The columns of the view; those of deadlines and queues only if some row has them."""
-    further_sets = further_columns(rows)
+    further_sets = extra_columns(rows)
     ways = ("spread", *further_sets)
     if view.columns == "spread":
         titles = {name: title for name, title in SPREAD.items() if any(value_of(row, name) for row in rows)}
         return Columns(titles, single=False, ways=ways)
     if view.columns not in further_sets:
         return Columns(COMPLETION, single=True, ways=ways)
-    titles = {name: FURTHER_MEASURES[name].short for name in further_sets[view.columns]}
+    titles = {name: EXTRA_MEASURES[name].short for name in further_sets[view.columns]}
     if view.columns != "deadlines":
         titles = {"mean": "Total time", **titles}
     return Columns({**titles, "makespan": "Makespan"}, single=False, ways=ways)
@@ -128,7 +128,7 @@ def columns(rows: Sequence[Standing], view: View) -> Columns:
 
 def title_of(name: str) -> str:
     """The title of a measure in a sentence."""
-    return COMPLETION.get(name) or SPREAD.get(name) or FURTHER_MEASURES[name].label
+    return COMPLETION.get(name) or SPREAD.get(name) or EXTRA_MEASURES[name].label
 
 
 def _standings(info: ExperimentInfo, selection: Selection) -> list[Standing]:
@@ -178,10 +178,10 @@ def board_table(info: ExperimentInfo, selection: Selection, view: View) -> Table
     visible, published = columns(all_rows, view), published_for(info, selection)
     titles = {**visible.titles, **(SINGLE if visible.single else {})}
     spread = (
-        name for name in SPREAD if name in EVERY_MEASURE and any(value_of(row, name) for row in all_rows)
+        name for name in SPREAD if name in ALL_MEASURES and any(value_of(row, name) for row in all_rows)
     )
-    further_names = (name for names in further_columns(all_rows).values() for name in names)
-    visible_names = (name for name in visible.titles if name in EVERY_MEASURE)
+    further_names = (name for names in extra_columns(all_rows).values() for name in names)
+    visible_names = (name for name in visible.titles if name in ALL_MEASURES)
     names = dict.fromkeys((*visible_names, *COMPLETION, *spread, *further_names))
     places = {row.label: at for at, row in enumerate(all_rows, 1)}
     labels = {side.key: side.label for side in selection.sides}
@@ -207,7 +207,7 @@ def board_table(info: ExperimentInfo, selection: Selection, view: View) -> Table
 
 
 def _measure_column(name: str, title: str) -> Column:
-    in_seconds = FURTHER_MEASURES[name].unit == "s" if name in FURTHER_MEASURES else name != "worst_slowdown"
+    in_seconds = EXTRA_MEASURES[name].unit == "s" if name in EXTRA_MEASURES else name != "worst_slowdown"
     value_key = f"{name}_s" if in_seconds else name
     ends = ("change", "low", "high", "apart", "apart_low", "apart_high")
 
@@ -529,7 +529,7 @@ def _difference(row: Standing, measure: str, on: frontier.Track) -> list[Node]:
     else:
         mark = frontier.mark(each.value, each.low, each.high, on)
         kind = kind_of(measure, each.value, each.low, each.high)
-        dot = gain_dot(mark, on, kind, f"{row.label}, {EVERY_MEASURE[measure]}: {text}, {interval}")
+        dot = gain_dot(mark, on, kind, f"{row.label}, {ALL_MEASURES[measure]}: {text}, {interval}")
     return [
         html.Td(dot),
         html.Td(text, className=f"num strong {_colour(kind)}"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from app.figures.provisioning import frontier
 from app.pages.runs.stored import ROUNDS_TO_ZERO, format_relative
-from core.experiments.measures import COUNTS, FURTHER_MEASURES, RISING
+from core.experiments.measures import COUNTS, EXTRA_MEASURES, RISING
 from core.units import GIB, format_number, format_share
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _RATIOS = ("worst_slowdown",)
 _SHARES = {
     "used": 1,
     "controller": 1,
-    **{name: 1 for name, each in FURTHER_MEASURES.items() if each.unit == "share" and name != "used"},
+    **{name: 1 for name, each in EXTRA_MEASURES.items() if each.unit == "share" and name != "used"},
 }
 _RATES = {
     "jobs_per_hour": (1.0, "/ h"),

@@ -192,7 +192,7 @@ def next_view(view: View, after: State) -> Node:
     descriptions[END] = "The execution ends"
     stays = analysis.dwell_times(outlook.used)
     parts: list[Node] = [
-        _after_line(view, after, f"seen {outlook.seen:,} time{'' if outlook.seen == 1 else 's'}")
+        _after_line(view, after, f"seen {outlook.count:,} time{'' if outlook.count == 1 else 's'}")
     ]
     if outlook.used != after:
         parts.append(
@@ -261,7 +261,7 @@ def _leave(state: State, stays: DwellTimes) -> list[Node]:
     name = name_of(state[-1])
     chances = [(seconds, stays.leave_within(seconds)) for seconds in LEAVE_WITHIN]
     typical = f"; dwell time: median {format_duration(stays.median)}, mean {format_duration(stays.mean)}"
-    figure = leaving(stays.times, stays.share_left_by, state[-1])
+    figure = leaving(stays.times, stays.share_ended_by, state[-1])
     return [
         html.Hr(className="rule"),
         html.Div([f"Chance of leaving {name}", html.Span(typical)], className="ink3 small"),

@@ -280,7 +280,7 @@ def next_phases(trace_set_id: str, model_id: str) -> Table:
     ]
     rows += [
         ("left by", state_name(outlook.used), float(t), float(p), int(n))
-        for t, p, n in zip(stays.times, stays.share_left_by, stays.counts, strict=True)
+        for t, p, n in zip(stays.times, stays.share_ended_by, stays.counts, strict=True)
     ]
     return Table.file_only(_name(view, "next"), ("what", "phase", "seconds", "probability", "count"), rows)
 

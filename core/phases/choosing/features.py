@@ -1,4 +1,4 @@
-"""Which features are worth reading: those that vary, are never missing, and say something of their own.
+"""Chooses features that are worth reading: they vary, have no missing values, and are not redundant.
 
 A feature that is as different from one sample to the next as from any other has no phases: counters that
 were rounded before they were differenced, or bursts shorter than the sampling period. CPU, memory and GPUs
@@ -75,21 +75,23 @@ def choose_features(traces: TraceSet) -> UsefulFeatures:
 def _drop_restless(
     traces: TraceSet, chosen: list[tuple[Feature, FloatArray]]
 ) -> tuple[list[tuple[Feature, FloatArray]], list[ExcludedFeature]]:
-    """Without features that jump from sample to sample, if others are left."""
+    """Drop features that jump from sample to sample, if others remain."""
     restless = {
         feature.name
         for feature, values in chosen
         if feature.role not in USAGE_ROLES and measure_persistence(traces, values) < MIN_PERSISTENCE
     }
-    kept = [one for one in chosen if one[0].name not in restless]
-    if not kept:
+    steady = [one for one in chosen if one[0].name not in restless]
+    if not steady:
         return chosen, []
-    why = "it jumps from sample to sample, so it has no phases"
-    return kept, [ExcludedFeature(feature.name, why) for feature, _ in chosen if feature.name in restless]
+    reason = "it jumps from sample to sample, so it has no phases"
+    return steady, [
+        ExcludedFeature(feature.name, reason) for feature, _ in chosen if feature.name in restless
+    ]
 
 
 def measure_persistence(traces: TraceSet, values: FloatArray) -> float:
-    """How alike neighbouring samples of an execution are: 1 − η/2, about the correlation at lag one.
+    """The similarity of neighbouring samples: 1 − η/2, about the correlation at lag one.
 
     η is von Neumann's ratio (1941) of the mean squared successive difference to the variance, here about the
     mean of each stretch without a gap.
@@ -118,14 +120,16 @@ def measure_persistence(traces: TraceSet, values: FloatArray) -> float:
 
 
 def _why_excluded(feature: Feature, values: FloatArray, chosen: list[tuple[Feature, FloatArray]]) -> str:
-    """Return why a feature is not read, given the chosen ones; "" if it is."""
+    """Return the reason to exclude a feature beside the chosen ones; "" without one."""
     if feature.role in EXCLUDED_ROLES:
         return "it is not a usage"
     if not np.isfinite(values).all():
         return "it is missing in some samples"
     if not len(values) or values.min() == values.max():
         return "it never changes"
-    return next((f"it says the same as {each.name}" for each, of in chosen if _are_same(values, of)), "")
+    return next(
+        (f"it says the same as {each.name}" for each, other in chosen if _are_same(values, other)), ""
+    )
 
 
 def _why_constant_or_counter(traces: TraceSet, feature: Feature, values: FloatArray) -> str:
@@ -142,7 +146,7 @@ def _why_constant_or_counter(traces: TraceSet, feature: Feature, values: FloatAr
 
 
 def _steps_inside(traces: TraceSet) -> npt.NDArray[np.bool_]:
-    """Which steps from one sample to the next cross no gap and no end of an execution, shape (n − 1,)."""
+    """Mark the steps between samples that cross no gap and no end of an execution, shape (n − 1,)."""
     inside = np.ones(traces.n_samples - 1, dtype=bool)
     inside[traces.segments()[1:-1] - 1] = False
     return inside

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchSpace:
-    """The values to try; every combination is a trial unless fewer are asked for."""
+    """The values to try; the grid has a trial for every combination."""
 
     hidden: tuple[int, ...] = (5, 10, 20)
     history: tuple[int, ...] = (1, 3, 5)
@@ -78,9 +78,9 @@ def split_executions(traces: TraceSet, share: float, seed: int) -> tuple[list[st
             "Choose traces with more executions.",
         )
     count = min(max(1, round(share * traces.n_executions)), traces.n_executions - 1)
-    held = set(np.random.default_rng(seed).permutation(traces.n_executions)[:count].tolist())
-    training = [name for place, name in enumerate(traces.ids) if place not in held]
-    return training, [name for place, name in enumerate(traces.ids) if place in held]
+    held_out = set(np.random.default_rng(seed).permutation(traces.n_executions)[:count].tolist())
+    training = [name for place, name in enumerate(traces.ids) if place not in held_out]
+    return training, [name for place, name in enumerate(traces.ids) if place in held_out]
 
 
 def search(
@@ -122,12 +122,12 @@ def search(
     chosen = default_features(traces) if features is None else named_features(traces, features)
     names, others = split_executions(traces, held_out, seed)
     check_finite(traces, [feature.name for feature in chosen])
-    known, unknown = traces.only(names), traces.only(others)
+    training, unknown = traces.only(names), traces.only(others)
     longest = max(settings.history for settings in trials)
     results = []
     for place, settings in enumerate(trials):
         report = _report_trial(progress, place, len(trials))
-        scaler, windows = training_windows(known, chosen, settings.history, "label")
+        scaler, windows = training_windows(training, chosen, settings.history, "label")
         held_out_windows = _held_out_windows(unknown, chosen, scaler, settings.history, longest)
         crbm, errors = train(
             windows, Layout(len(chosen), settings.history, settings.hidden), settings, report

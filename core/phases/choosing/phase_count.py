@@ -1,4 +1,4 @@
-"""How many phases? Three views of k-means for k = 2 … 12, and one recommendation with its reason.
+"""Recommends the number of phases from three measures of k-means for k = 2 … 12.
 
 Within-cluster sum of squares with its elbow (the k farthest from the chord between both ends; the chord
 begins at k = 1 where two phases explain nine tenths), the mean silhouette (Rousseeuw, 1987) on a sample, and
@@ -107,8 +107,8 @@ def choose_k(
         If the codes do not differ enough for two phases.
     """
     part = np.ascontiguousarray(codes[subsample(len(codes), SAMPLE, seed)], np.float32)
-    most = min(count_distinct(part, max(ks)), len(part) - 1)
-    usable = [k for k in ks if 2 <= k <= most and k <= max(min(ks), len(codes) // MIN_SAMPLES)]
+    max_count = min(count_distinct(part, max(ks)), len(part) - 1)
+    usable = [k for k in ks if 2 <= k <= max_count and k <= max(min(ks), len(codes) // MIN_SAMPLES)]
     if not usable:
         raise InputError(
             "The codes do not differ enough for two phases.",
@@ -147,12 +147,12 @@ def _evaluate_count(codes: Codes, k: int, total: float, seed: int, refits: int) 
 
     centres = fit_centres(codes, k, seed)
     labels = nearest_of(codes, centres)
-    few = subsample(len(codes), SILHOUETTE_SAMPLE, seed)
-    several = 2 <= len(np.unique(labels[few])) < len(few)
+    sample = subsample(len(codes), SILHOUETTE_SAMPLE, seed)
+    several = 2 <= len(np.unique(labels[sample])) < len(sample)
     return Candidate(
         k=k,
         within=within_squares(codes, centres, labels) / total,
-        silhouette=float(silhouette_score(codes[few], labels[few])) if several else 0.0,
+        silhouette=float(silhouette_score(codes[sample], labels[sample])) if several else 0.0,
         stability=_bootstrap_stability(codes, labels, k, seed, refits),
     )
 
@@ -164,13 +164,13 @@ def _bootstrap_stability(codes: Codes, labels: Labels, k: int, seed: int, refits
     rng = np.random.default_rng([seed, k])
     agreements = []
     for _ in range(refits):
-        drawn = codes[rng.integers(0, len(codes), len(codes))]
-        if count_distinct(drawn, k) < k:
+        resample = codes[rng.integers(0, len(codes), len(codes))]
+        if count_distinct(resample, k) < k:
             agreements.append(0.0)
             continue
-        again = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(drawn)
-        found = nearest_of(codes, np.asarray(again.cluster_centers_, np.float32))
-        agreements.append(adjusted_rand_score(labels, found))
+        refit = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(resample)
+        refit_labels = nearest_of(codes, np.asarray(refit.cluster_centers_, np.float32))
+        agreements.append(adjusted_rand_score(labels, refit_labels))
     return float(np.mean(agreements)) if agreements else 0.0
 
 
@@ -197,33 +197,35 @@ def recommend_count(candidates: Sequence[Candidate], samples: int) -> Choice:
     elbow = find_elbow([each.k for each in candidates], [each.within for each in candidates])
     most_stable = max(each.stability for each in candidates)
     if most_stable < MIN_STABILITY:
-        least = candidates[0]
-        why = "are the least there can be; no number is found again in refits"
-        doubt = _too_few_text(least, samples) or _UNCLEAR_TEXT
-        return Choice(tuple(candidates), elbow, least.k, _reason_text(least, why), doubt)
+        smallest = candidates[0]
+        reason = "are the least there can be; no number is found again in refits"
+        doubt = _too_few_text(smallest, samples) or _UNCLEAR_TEXT
+        return Choice(tuple(candidates), elbow, smallest.k, _reason_text(smallest, reason), doubt)
     enough = min(MAX_REQUIRED_STABILITY, most_stable - STABILITY_MARGIN)
     stable = [each for each in candidates if each.stability >= enough]
     best = max(stable, key=lambda each: each.silhouette)
     bent = next((each for each in stable if each.k == elbow), None)
     if bent is not None and bent.silhouette >= MIN_SILHOUETTE_SHARE * best.silhouette:
-        chosen, why = bent, "are at the elbow and stable"
+        chosen, reason = bent, "are at the elbow and stable"
     else:
-        chosen, why = best, f"separate best among the stable choices; the elbow at {elbow} does not qualify"
-    return Choice(tuple(candidates), elbow, chosen.k, _reason_text(chosen, why), _doubt_text(chosen, samples))
+        chosen = best
+        reason = f"separate best among the stable choices; the elbow at {elbow} does not qualify"
+    text = _reason_text(chosen, reason)
+    return Choice(tuple(candidates), elbow, chosen.k, text, _doubt_text(chosen, samples))
 
 
 _UNCLEAR_TEXT = "No clear phases: refits on parts of these samples find other ones each time."
 
 
 def _too_few_text(chosen: Candidate, samples: int) -> str:
-    few = samples < MIN_SAMPLES * chosen.k
-    return f"{samples:,} samples are too few to tell phases apart." if few else ""
+    is_few = samples < MIN_SAMPLES * chosen.k
+    return f"{samples:,} samples are too few to tell phases apart." if is_few else ""
 
 
 def _doubt_text(chosen: Candidate, samples: int) -> str:
-    few = _too_few_text(chosen, samples)
-    if few:
-        return few
+    too_few = _too_few_text(chosen, samples)
+    if too_few:
+        return too_few
     silhouette = format_number(chosen.silhouette)
     if chosen.silhouette <= NO_STRUCTURE_SILHOUETTE:
         return f"No clear phases: samples lie about as near to another phase as to their own ({silhouette})."
@@ -232,9 +234,9 @@ def _doubt_text(chosen: Candidate, samples: int) -> str:
     return ""
 
 
-def _reason_text(chosen: Candidate, why: str) -> str:
+def _reason_text(chosen: Candidate, reason: str) -> str:
     return (
-        f"{chosen.k} phases {why} (silhouette {format_number(chosen.silhouette)}, "
+        f"{chosen.k} phases {reason} (silhouette {format_number(chosen.silhouette)}, "
         f"stability {format_number(chosen.stability)} over refits)."
     )
 
@@ -270,8 +272,8 @@ def fit_best_count(
     InputError
         As `core.phases.fit` and `choose_k`.
     """
-    least = replace(settings, phases=min(counts))
-    trained = fit(traces, least, features, scale_progress(progress, 0.0, _TRAINED_SHARE))
+    smallest = replace(settings, phases=min(counts))
+    trained = fit(traces, smallest, features, scale_progress(progress, 0.0, _TRAINED_SHARE))
     windows = model_windows(trained, traces)
     choice = choose_k(
         trained.encoder.codes(windows),

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray
 
 # as in loops.py
-LANES_MARK = "d8e79f8494d7"
+LANES_MARK = "1338e2ff4758"
 F32 = np.float32
 BLOCK = 4 * WIDTH
 
@@ -116,14 +116,14 @@ def label_sixteen(code: Array, v: int, size: int, centres: Centres, labels: Arra
     places, groups, ids = centres
     label = spread(F32(0))
     for g in range(groups.shape[0]):
-        best, least = spread(ids[groups[g, 1]]), spread(F32(np.inf))
+        best, lowest = spread(ids[groups[g, 1]]), spread(F32(np.inf))
         for c in range(groups[g, 1], groups[g, 2]):
             distance = spread(F32(0))
             for h in range(size):
                 difference = sub(load(code, h * BLOCK + v), spread(places[c * size + h]))
                 distance = fused(difference, difference, distance)
-            best = where_less(distance, least, spread(ids[c]), best)
-            least = smaller(distance, least)
+            best = where_less(distance, lowest, spread(ids[c]), best)
+            lowest = smaller(distance, lowest)
         label = where_equal(label, spread(F32(groups[g, 0])), best, label)
     store_whole(labels, at + v, label)
 

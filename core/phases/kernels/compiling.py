@@ -1,4 +1,4 @@
-"""How kernels are compiled: at their first call, without the GIL, and cached on disk.
+"""Compiles kernels at their first call, without the GIL, with a cache on disk.
 
 In most kernels sums may be reordered and multiply-adds contracted, but values that are not numbers stay what
 they are.
@@ -24,7 +24,7 @@ def compiled(function: Kernel) -> Kernel:
 
 
 def exact(function: Kernel) -> Kernel:
-    """The same without any freedom: kernels that share a part find the same numbers with it, bit by bit."""
+    """Compile without reordering: kernels that share a part compute the same numbers with it, bit by bit."""
     return _compiled(function)
 
 

@@ -35,8 +35,8 @@ _SHORTS = ir.VectorType(ir.IntType(16), WIDTH)
 
 def intrinsic(build: Callable[..., Any]) -> Callable[..., Any]:
     """Make a kernel's instruction; kernels call it without the first argument, which Numba adds."""
-    made: Callable[..., Any] = numba_intrinsic(build)
-    return made
+    instruction: Callable[..., Any] = numba_intrinsic(build)
+    return instruction
 
 
 class LanesType(types.Type):

@@ -25,7 +25,7 @@ from core.phases.kernels.compiling import compiled, inlined
 from core.phases.kernels.lanes import WIDTH, add, fused, load, mul, sigmoid, spread, store, sub
 
 # hash of lanes.py and compiling.py when these kernels were last compiled; changing it recompiles them
-LANES_MARK = "d8e79f8494d7"
+LANES_MARK = "1338e2ff4758"
 F32 = np.float32
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -39,14 +39,14 @@ def weighted(total: Any, matrix: Floats, at: int, stride: int, x: Floats, x_at: 
     s1 = spread(F32(0))
     s2 = spread(F32(0))
     s3 = spread(F32(0))
-    whole = count // 4 * 4
-    for j in range(0, whole, 4):
+    unrolled = count // 4 * 4
+    for j in range(0, unrolled, 4):
         k = at + j * stride
         total = fused(load(matrix, k), spread(x[x_at + j]), total)
         s1 = fused(load(matrix, k + stride), spread(x[x_at + j + 1]), s1)
         s2 = fused(load(matrix, k + 2 * stride), spread(x[x_at + j + 2]), s2)
         s3 = fused(load(matrix, k + 3 * stride), spread(x[x_at + j + 3]), s3)
-    for j in range(whole, count):
+    for j in range(unrolled, count):
         total = fused(load(matrix, at + j * stride), spread(x[x_at + j]), total)
     return add(add(total, s1), add(s2, s3))
 
@@ -61,16 +61,16 @@ def forward(rows: Floats, start: int, P: Floats, S: Floats, shape: Ints) -> floa
     bh_at = w_at + hidden * tall
     bv_at = bh_at + wide
     vm_at = 3 * wide
-    own = start + nh
+    current = start + nh
     for b in range(0, wide, WIDTH):
         base = weighted(load(P, bh_at + b), P, b, wide, rows, start, nh)
         store(S, b, base)
-        store(S, wide + b, sigmoid(weighted(base, P, nh * wide + b, wide, rows, own, n)))
+        store(S, wide + b, sigmoid(weighted(base, P, nh * wide + b, wide, rows, current, n)))
     for b in range(0, tall, WIDTH):
         base = weighted(load(P, bv_at + b), P, a_at + b, tall, rows, start, nh)
         v_minus = weighted(base, P, w_at + b, tall, S, wide, hidden)
         # what lies behind the row is read too and masked, because sixteen single copies would stall
-        v_plus = mul(load(rows, own + b), load(S, vm_at + 2 * tall + b))
+        v_plus = mul(load(rows, current + b), load(S, vm_at + 2 * tall + b))
         difference = sub(v_plus, v_minus)
         store(S, vm_at + b, v_minus)
         store(S, vm_at + tall + b, v_plus)
@@ -86,7 +86,7 @@ def forward(rows: Floats, start: int, P: Floats, S: Floats, shape: Ints) -> floa
 
 @inlined
 def backward(rows: Floats, start: int, to: Floats, S: Floats, shape: Ints, rate: Number) -> None:
-    """Add rate·Δ of the window that `forward` left in S to `to`."""
+    """Add rate·Δ of one window to `to`, from the S that `forward` filled."""
     n, nh, hidden = shape[0], shape[1], shape[2]
     wide, tall = (hidden + WIDTH - 1) // WIDTH * WIDTH, (n + WIDTH - 1) // WIDTH * WIDTH
     a_at = (nh + n) * wide
@@ -94,7 +94,7 @@ def backward(rows: Floats, start: int, to: Floats, S: Floats, shape: Ints, rate:
     bh_at = w_at + hidden * tall
     bv_at = bh_at + wide
     vm_at = 3 * wide
-    own = start + nh
+    current = start + nh
     step = spread(rate)
     for b in range(0, wide, WIDTH):
         p, q = mul(load(S, wide + b), step), mul(load(S, 2 * wide + b), step)
@@ -107,8 +107,8 @@ def backward(rows: Floats, start: int, to: Floats, S: Floats, shape: Ints, rate:
             store(to, k, fused(change, spread(rows[start + j]), load(to, k)))
         for i in range(n):
             k = b + (nh + i) * wide
-            kept = fused(p, spread(rows[own + i]), load(to, k))
-            store(to, k, sub(kept, mul(q, spread(S[vm_at + i]))))
+            raised = fused(p, spread(rows[current + i]), load(to, k))
+            store(to, k, sub(raised, mul(q, spread(S[vm_at + i]))))
     for b in range(0, tall, WIDTH):
         v_plus, v_minus = load(S, vm_at + tall + b), load(S, vm_at + b)
         change = mul(sub(v_plus, v_minus), step)
@@ -118,8 +118,8 @@ def backward(rows: Floats, start: int, to: Floats, S: Floats, shape: Ints, rate:
             store(to, k, fused(change, spread(rows[start + j]), load(to, k)))
         for h in range(hidden):
             k = w_at + b + h * tall
-            kept = fused(v_plus, spread(S[wide + h]), load(to, k))
-            store(to, k, sub(kept, mul(v_minus, spread(S[2 * wide + h]))))
+            raised = fused(v_plus, spread(S[wide + h]), load(to, k))
+            store(to, k, sub(raised, mul(v_minus, spread(S[2 * wide + h]))))
 
 
 @compiled
@@ -198,11 +198,11 @@ def adam(
 
 @compiled
 def momentum(
-    rows: Floats, starts: Ints, shape: Ints, P: Floats, state: Floats, batch: int, rate: Number, kept: Number
+    rows: Floats, starts: Ints, shape: Ints, P: Floats, state: Floats, batch: int, rate: Number, decay: Number
 ) -> float:
     """Go once over the windows in batches, one step with momentum each; return Σ‖v⁺ − v⁻‖₂.
 
-    `state` (2, len(P)) holds the gradient and the velocity; `kept` is the share of it that is kept.
+    `state` (2, len(P)) holds the gradient and the velocity; `decay` is how much of it remains.
     """
     S = scratch_for(shape)
     G, velocity = state[0], state[1]
@@ -214,7 +214,7 @@ def momentum(
             total += contrast(rows, starts[s], P, G, S, shape, F32(1))
         pace = F32(rate / (end - begin))
         for i in range(P.shape[0]):
-            velocity[i] = kept * velocity[i] + pace * G[i]
+            velocity[i] = decay * velocity[i] + pace * G[i]
             P[i] += velocity[i]
     return total
 
@@ -271,13 +271,13 @@ def nearest(x: Floats, x_at: int, size: int, centres: Floats, k: int, wide: int,
             difference = sub(load(centres, b + i * wide), spread(x[x_at + i]))
             total = fused(difference, difference, total)
         store(scratch, b, total)
-    best, least = 0, scratch[0]
+    best, lowest = 0, scratch[0]
     for c in range(1, k):
         distance = scratch[c]
-        closer = distance < least
+        closer = distance < lowest
         # two selections instead of a branch, which would be guessed wrong half the time
         best = c if closer else best
-        least = distance if closer else least
+        lowest = distance if closer else lowest
     return best
 
 

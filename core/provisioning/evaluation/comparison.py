@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.bootstrap_intervals import (
-    LEAST_UNITS,
+    MIN_UNITS,
     Interval,
     by_group,
     group_numbers,
@@ -61,7 +61,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Exam:
-    """What a policy did, for one resource."""
+    """The result of one policy for one resource."""
 
     #: The policy.
     policy: Policy
@@ -107,25 +107,29 @@ def sit(
 ) -> Exam:
     """Examine a policy: fit and scale it on training containers, judge it on the others."""
     allocate = fit_policy(policy, training, settings, progress)
-    given = allocate(held_out)
+    allocation = allocate(held_out)
     cold = held_out.fleet.cold
-    plain = (tally(held_out, given), tally(held_out, given, cold), tally(held_out, given, ~cold))
+    plain = (
+        tally(held_out, allocation),
+        tally(held_out, allocation, cold),
+        tally(held_out, allocation, ~cold),
+    )
     if policy.kind is PolicyKind.BOUND:
         matched, path = plain[0], _bound_path(held_out)
-        return Exam(policy, given, *plain, 1.0, float("nan"), matched, path, matched.surplus)
+        return Exam(policy, allocation, *plain, 1.0, float("nan"), matched, path, matched.surplus)
     learned = calibration(policy, training, settings, seed) if policy.memorises else allocate(training)
     at_target, *all_factors = factors(training, learned, (target, *TARGETS))
-    path = tuple(Point(factor, *surplus_and_share(held_out, factor * given)) for factor in all_factors)
-    own = factors(held_out, given, (target,))[0]
+    path = tuple(Point(factor, *surplus_and_share(held_out, factor * allocation)) for factor in all_factors)
+    exact_factor = factors(held_out, allocation, (target,))[0]
     return Exam(
         policy,
-        given,
+        allocation,
         *plain,
         at_target,
         _over(training, at_target * learned),
-        tally(held_out, at_target * given),
+        tally(held_out, at_target * allocation),
         path,
-        surplus_and_share(held_out, own * given)[0],
+        surplus_and_share(held_out, exact_factor * allocation)[0],
     )
 
 
@@ -159,8 +163,8 @@ def _bound_path(held_out: Demand) -> tuple[Point, ...]:
 PAPERS_BASE = "prev.step.rules"
 """What AI4DL compares with (Figure 4)."""
 BASES = (PAPERS_BASE, "prev.step.max")
-PAPERS_OWN = "phase.rule"
-PAPERS_POLICIES = ("current.step.max", "current.step.rules", "prev.step.max", PAPERS_BASE, PAPERS_OWN)
+PAPERS_POLICY = "phase.rule"
+PAPERS_POLICIES = ("current.step.max", "current.step.rules", "prev.step.max", PAPERS_BASE, PAPERS_POLICY)
 """The five that AI4DL draws over time (Figure 4)."""
 PAPERS_SAVING = 0.3
 """What AI4DL reports for its own against `PAPERS_BASE` at 5% tolerance, not at matched violation."""
@@ -169,13 +173,13 @@ PAPERS_SAVING = 0.3
 def best_reactive(exams: Sequence[Exam]) -> str | None:
     """The reactive rule with the least over-allocation at matched violation on training containers."""
     rules = [exam for exam in exams if exam.policy.kind is PolicyKind.REACTIVE]
-    found = min(rules, key=lambda exam: exam.training_over, default=None)
-    return None if found is None else found.policy.name
+    best = min(rules, key=lambda exam: exam.training_over, default=None)
+    return None if best is None else best.policy.name
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """All exams for one resource on the same held-out containers."""
+    """Results of all policies for one resource, on the same held-out containers."""
 
     #: One per policy.
     exams: tuple[Exam, ...]
@@ -218,7 +222,7 @@ class Comparison:
     @property
     def certain(self) -> bool:
         """Whether there are enough containers for intervals."""
-        return len(self.groups) >= LEAST_UNITS
+        return len(self.groups) >= MIN_UNITS
 
     @cached_property
     def _over_containers(self) -> Floats:
@@ -251,16 +255,16 @@ class Comparison:
         }
 
     def saving(self, exam: Exam, base: str) -> dict[str, Any] | None:
-        """How much less a policy over-allocates than another at matched violation, with intervals."""
+        """The relative saving of over-allocation against a policy at matched violation, with intervals."""
         if base not in self.by_name:
             return None
-        mine, other = self._names[exam.policy.name], self._names[base]
-        found = self._interval(mine, other, self._over_containers)
+        own, other = self._names[exam.policy.name], self._names[base]
+        interval = self._interval(own, other, self._over_containers)
         grouped = self._over_groups
-        groups = None if grouped is None else self._interval(mine, other, grouped)
+        groups = None if grouped is None else self._interval(own, other, grouped)
         first = self._demand + 1
         exact = [
-            self._interval(first + mine, first + other, draws)
+            self._interval(first + own, first + other, draws)
             for draws in (self._over_containers, grouped)
             if draws is not None
         ]
@@ -268,12 +272,12 @@ class Comparison:
         highs = [each.high for each in exact if each.high is not None]
         return {
             "base": base,
-            "saving": found.value,
+            "saving": interval.value,
             "saving_if_exact": exact[0].value,
             "exact_low": min(lows, default=None),
             "exact_high": max(highs, default=None),
-            "low": found.low,
-            "high": found.high,
+            "low": interval.low,
+            "high": interval.high,
             "group_low": None if groups is None else groups.low,
             "group_high": None if groups is None else groups.high,
         }
@@ -287,23 +291,23 @@ class Comparison:
         base = self.by_name.get(PAPERS_BASE)
         if base is None:
             return {"over_saving": None, "allocation_saving": None}
-        mine, theirs = exam.sums, base.sums
+        own_sums, base_sums = exam.sums, base.sums
         return {
-            "over_saving": _saving(mine.surplus, theirs.surplus),
-            "allocation_saving": _saving(mine.allocated, theirs.allocated),
+            "over_saving": _saving(own_sums.surplus, base_sums.surplus),
+            "allocation_saving": _saving(own_sums.allocated, base_sums.allocated),
         }
 
     def _matched(self, exam: Exam) -> dict[str, Any]:
         pooled, at = exam.matched.pooled(), self._names[exam.policy.name]
         draws, total = self._over_containers, self._sums.sum(axis=0)
         used = self._demand
-        found = ratio_interval(float(total[at]), float(total[used]), draws[:, at], draws[:, used])
+        interval = ratio_interval(float(total[at]), float(total[used]), draws[:, at], draws[:, used])
         bases = dict.fromkeys([*BASES, *([self.best] if self.best else [])])
         return {
             "factor": exam.factor,
-            "over": found.value,
-            "low": found.low,
-            "high": found.high,
+            "over": interval.value,
+            "low": interval.low,
+            "high": interval.high,
             "under_time_0": float(under_time_0(pooled)[0]),
             "under_time_05": float(under_time_05(pooled)[0]),
             "resizes_per_cycle": float(resizes_per_cycle(pooled)[0]),
@@ -321,10 +325,10 @@ class Comparison:
         if self.best is None or bound is None:
             return None
         total = self._sums.sum(axis=0)
-        base, mine, least = (
+        base, mine, lowest = (
             float(total[self._names[name]]) for name in (self.best, exam.policy.name, bound.policy.name)
         )
-        return (base - mine) / (base - least) if base > least else None
+        return (base - mine) / (base - lowest) if base > lowest else None
 
     def _frontier(self, exam: Exam) -> list[dict[str, Any]]:
         sums = np.stack([*(point.surplus for point in exam.frontier), exam.sums.demand], axis=1)
@@ -332,17 +336,17 @@ class Comparison:
         total = sums.sum(axis=0)
         points = []
         for at, (target, point) in enumerate(zip(TARGETS, exam.frontier, strict=True)):
-            found = ratio_interval(float(total[at]), float(total[-1]), draws[:, at], draws[:, -1])
+            interval = ratio_interval(float(total[at]), float(total[-1]), draws[:, at], draws[:, -1])
             points.append(
                 {"target": target, "factor": point.factor, "under_time_0": point.under_time,
-                 "over": found.value, "low": found.low, "high": found.high}
+                 "over": interval.value, "low": interval.low, "high": interval.high}
             )  # fmt: skip
         return points
 
-    def worst(self, exam: Exam, ids: Sequence[str], most: int = 50) -> list[dict[str, Any]]:
+    def worst(self, exam: Exam, ids: Sequence[str], limit: int = 50) -> list[dict[str, Any]]:
         """The containers that fall short most, the worst first."""
         short, mean_over = under_time_0(exam.sums), over(exam.sums)
-        order = np.lexsort((-mean_over, -short))[:most]
+        order = np.lexsort((-mean_over, -short))[:limit]
         return [
             {"execution": ids[i], "group": self.groups[i], "under_time_0": float(short[i]),
              "over": float(mean_over[i]), "oom_events": float(exam.sums.events[i])}
@@ -350,12 +354,12 @@ class Comparison:
         ]  # fmt: skip
 
 
-def _saving(mine: Floats, theirs: Floats) -> float | None:
-    whole = float(theirs.sum())
-    return 1.0 - float(mine.sum()) / whole if whole > 0 else None
+def _saving(own_surplus: Floats, base: Floats) -> float | None:
+    total = float(base.sum())
+    return 1.0 - float(own_surplus.sum()) / total if total > 0 else None
 
 
 def _brief(sums: Tally) -> dict[str, float]:
     names = ("over", "under_time_0", "under_time_05", "oom_events")
-    found: Mapping[str, float] = figures(sums)
-    return {name: found[name] for name in names}
+    values: Mapping[str, float] = figures(sums)
+    return {name: values[name] for name in names}

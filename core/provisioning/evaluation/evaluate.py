@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from core.traces.model import TraceSet
 
 
-_SEEN = (
+_TRAINED_ON_HELD_OUT = (
     "The phase model was trained on these very traces, the held-out containers included: what it calls a "
     "phase is not independent of them. Policies still learn from training containers only."
 )
@@ -52,12 +52,12 @@ _ALONE = (
 
 
 def only_itself(*, tested: bool) -> list[str]:
-    """What a reader must know where the only container is both learned from and judged on."""
+    """The note for a single container that is both training and test data."""
     return [] if tested else [_ALONE]
 
 
 def recorded(fleet: Fleet, by: str | None) -> dict[str, Any]:
-    """How long, and on which clock, the containers were recorded; what tells workloads apart.
+    """Duration and clock of the recordings, and the attribute that distinguishes workloads.
 
     ``span_s`` lasts from the first sample of any container to the end of the last one;
     ``same_start`` says that all begin at one time, as where a file has times but no dates.
@@ -72,9 +72,9 @@ def recorded(fleet: Fleet, by: str | None) -> dict[str, Any]:
     }
 
 
-def split_report(found: Provisioning, divided: Split, grouped_by: str) -> dict[str, Any]:
-    """Which containers, and which groups, were on which side."""
-    fleet = found.fleet
+def split_report(data: Provisioning, divided: Split, grouped_by: str) -> dict[str, Any]:
+    """The containers and groups on each side of the split."""
+    fleet = data.fleet
     names = [[fleet.ids[i] for i in part] for part in (divided.training, divided.held_out)]
     groups = [
         list(dict.fromkeys(fleet.groups[i] for i in part)) if grouped_by else []
@@ -91,7 +91,7 @@ def split_report(found: Provisioning, divided: Split, grouped_by: str) -> dict[s
 
 
 def trained_on(model: PhaseModel, traces: TraceSet, fleet: Fleet, divided: Split) -> str:
-    """What the model had seen: ``held_out``, ``training`` or ``unknown``."""
+    """The part of the containers that the model was trained on: ``held_out``, ``training`` or ``unknown``."""
     if not model.training.fingerprint:
         return "unknown"
     if model.training.fingerprint == fingerprint(traces):
@@ -100,23 +100,23 @@ def trained_on(model: PhaseModel, traces: TraceSet, fleet: Fleet, divided: Split
     return "training" if model.training.fingerprint == fingerprint(only) else "unknown"
 
 
-def model_report(model: PhaseModel, seen: str) -> dict[str, Any]:
+def model_report(model: PhaseModel, training_set: str) -> dict[str, Any]:
     """The phase model in short."""
     return {
         "phases": list(model.phases),
         "encoder": model.settings.encoder,
         "origin": model.origin,
-        "trained_on": seen,
+        "trained_on": training_set,
     }
 
 
-def model_notes(seen: str | None) -> list[str]:
-    """What a reader must know about the phase model, in sentences."""
-    if seen is None:
+def model_notes(training_set: str | None) -> list[str]:
+    """Notes about the phase model, in sentences."""
+    if training_set is None:
         return ["No phase model was given: policies that need phases are left out."]
-    match seen:
+    match training_set:
         case "held_out":
-            return [_SEEN]
+            return [_TRAINED_ON_HELD_OUT]
         case "unknown":
             return ["It is not known whether the phase model was trained on the held-out containers."]
         case _:
@@ -133,17 +133,18 @@ def finite(value: Any) -> Any:
 
 
 def describe_split(report: Mapping[str, Any]) -> str:
-    """How the comparison was made, in one sentence."""
-    how, settings = report["split"], report["settings"]
-    if not how.get("tested", True):
+    """Describe in one sentence how the comparison was made."""
+    split, settings = report["split"], report["settings"]
+    if not split.get("tested", True):
         return (
             f"1 execution, so none is held out: policies are replayed on itself, "
             f"cycle {format_duration(settings['cycle'])}."
         )
-    what = f"whole groups of “{how['by']}”" if how["by"] else "containers"
+    unit = f"whole groups of “{split['by']}”" if split["by"] else "containers"
+    n_held_out, n_training = len(split["held_out"]), len(split["training"])
     return (
-        f"{len(how['held_out']):,} of {len(how['held_out']) + len(how['training']):,} executions held out "
-        f"({what}, seed {settings['seed']}), cycle {format_duration(settings['cycle'])}, "
+        f"{n_held_out:,} of {n_held_out + n_training:,} executions held out "
+        f"({unit}, seed {settings['seed']}), cycle {format_duration(settings['cycle'])}, "
         f"{format_set_share(settings['tolerance'])} of the time may fall short."
     )
 
@@ -158,7 +159,7 @@ _SLACK = 1e-4
 
 
 def age_bins(fleet: Fleet, bins: int = BINS) -> tuple[Floats, Integers]:
-    """Where bins of age begin in seconds, and the bin of each sample, (n,)."""
+    """Starts of the bins of age in seconds, and the bin of each sample, shape (n,)."""
     age = fleet.time - np.repeat(fleet.time[fleet.offsets[:-1]], fleet.lengths)
     # whole periods, or bins would hold one sample of a container here and two there, and totals would jump
     periods = np.ceil(float(age.max(initial=0.0)) / fleet.period / bins - _SLACK)
@@ -179,7 +180,7 @@ _READY, _DONE = 0.05, 0.97
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """How policies are compared."""
+    """Settings of a comparison of policies."""
 
     cycle: float = setting(
         600.0, label="Cycle", low=1.0, high=30 * 86_400.0, unit="s", help="Time between two allocations, T."
@@ -225,7 +226,7 @@ class EvaluationSettings:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What came out."""
+    """The report, and the held-out demand and allocations behind it."""
 
     #: All figures, as JSON takes them.
     report: dict[str, Any]
@@ -255,47 +256,55 @@ def evaluate(
         If the model does not fit the traces.
     """
     say = progress or (lambda _fraction, _message: None)
-    wanted = chosen(policies)
-    own = {name: dict(values) for name, values in (own_settings or {}).items()}
+    selected = chosen(policies)
+    overrides = {name: dict(values) for name, values in (own_settings or {}).items()}
     say(0.0, "Finding phases")
-    found = prepare(traces, settings.cycle, settings.group_by)
-    require_past(found.fleet)
+    data = prepare(traces, settings.cycle, settings.group_by)
+    require_past(data.fleet)
     workloads = workloads_of(traces, settings.group_by)
-    divided = _divided(found.fleet, settings, workloads)
-    unavailable = {} if divided.tested else {each.name: ITSELF for each in wanted if each.kind.learns}
-    wanted = [each for each in wanted if each.name not in unavailable]
+    divided = _divided(data.fleet, settings, workloads)
+    unavailable = {} if divided.tested else {each.name: ITSELF for each in selected if each.kind.learns}
+    selected = [each for each in selected if each.name not in unavailable]
     if model is not None and settings.refit:
-        model = _refitted(model, traces, found, divided, _part(progress, 0.0, _READY))
-    seen = None if model is None else trained_on(model, traces, found.fleet, divided)
-    found = _with_phases(found, traces, model, wanted)
-    held = {r: d.only(divided.held_out) for r, d in found.demands.items()}
-    train = {r: d.only(divided.training) for r, d in found.demands.items()}
+        model = _refitted(model, traces, data, divided, _part(progress, 0.0, _READY))
+    training_set = None if model is None else trained_on(model, traces, data.fleet, divided)
+    data = _with_phases(data, traces, model, selected)
+    held_out = {r: d.only(divided.held_out) for r, d in data.demands.items()}
+    train = {r: d.only(divided.training) for r, d in data.demands.items()}
     resources, allocations = {}, {}
-    for number, resource in enumerate(found.demands):
-        share = (_DONE - _READY) / len(found.demands)
+    for number, resource in enumerate(data.demands):
+        share = (_DONE - _READY) / len(data.demands)
         begin, end = _READY + share * number, _READY + share * (number + 1)
         exams = _exams(
-            wanted, train[resource], held[resource], settings, own, unavailable, _part(progress, begin, end)
+            selected,
+            train[resource],
+            held_out[resource],
+            settings,
+            overrides,
+            unavailable,
+            _part(progress, begin, end),
         )
-        compared = Comparison(exams, held[resource].fleet.groups, settings.draws, settings.seed)
-        resources[resource.value] = _resource(compared, held[resource]) | {
+        compared = Comparison(exams, held_out[resource].fleet.groups, settings.draws, settings.seed)
+        resources[resource.value] = _resource(compared, held_out[resource]) | {
             "workloads": _workloads(
-                compared, (train[resource], held[resource]), divided, workloads, traces, settings
+                compared, (train[resource], held_out[resource]), divided, workloads, traces, settings
             )
         }
         allocations[resource] = {exam.policy.name: exam.allocation for exam in exams}
     say(_DONE, "Adding up")
     report = {
         "settings": asdict(settings),
-        "policy_settings": {policy.name: asdict(_settings(policy, own, settings)) for policy in wanted},
-        "split": split_report(found, divided, grouped_by=settings.group_by),
-        "model": None if model is None else model_report(model, str(seen)),
-        "recorded": recorded(found.fleet, workloads.by),
-        "notes": [*only_itself(tested=divided.tested), *found.notes, *model_notes(seen)],
-        "unavailable": [{"policy": name, "reason": why} for name, why in unavailable.items()],
+        "policy_settings": {
+            policy.name: asdict(_settings(policy, overrides, settings)) for policy in selected
+        },
+        "split": split_report(data, divided, grouped_by=settings.group_by),
+        "model": None if model is None else model_report(model, str(training_set)),
+        "recorded": recorded(data.fleet, workloads.by),
+        "notes": [*only_itself(tested=divided.tested), *data.notes, *model_notes(training_set)],
+        "unavailable": [{"policy": name, "reason": reason} for name, reason in unavailable.items()],
         "resources": resources,
     }
-    return Evaluation(finite(report), held, allocations)
+    return Evaluation(finite(report), held_out, allocations)
 
 
 def _divided(fleet: Fleet, settings: EvaluationSettings, workloads: Workloads) -> Split:
@@ -313,7 +322,7 @@ def _workloads(
     traces: TraceSet,
     settings: EvaluationSettings,
 ) -> dict[str, Any]:
-    """What each workload has now, and what every policy and a fixed amount would give it."""
+    """The current amount of each workload, and the amounts of every policy and of a fixed limit."""
     training, held_out = (
         Side(
             demand,
@@ -328,40 +337,40 @@ def _workloads(
 
 
 def _with_phases(
-    found: Provisioning, traces: TraceSet, model: PhaseModel | None, wanted: Sequence[Policy]
+    data: Provisioning, traces: TraceSet, model: PhaseModel | None, policies: Sequence[Policy]
 ) -> Provisioning:
     if model is None:
-        return found
-    with_codes = any(Need.CODES in policy.needs for policy in wanted)
-    return found.with_phases(predict(model, traces), encode(model, traces) if with_codes else None)
+        return data
+    with_codes = any(Need.CODES in policy.needs for policy in policies)
+    return data.with_phases(predict(model, traces), encode(model, traces) if with_codes else None)
 
 
 def _refitted(
-    model: PhaseModel, traces: TraceSet, found: Provisioning, divided: Split, progress: Progress
+    model: PhaseModel, traces: TraceSet, data: Provisioning, divided: Split, progress: Progress
 ) -> PhaseModel:
     """A model with the same settings and features, fitted on training containers alone."""
-    training = traces.only([found.fleet.ids[i] for i in divided.training])
+    training = traces.only([data.fleet.ids[i] for i in divided.training])
     return fit(training, model.settings, match_features(model.features, training, model.scaler), progress)
 
 
 def _exams(
-    wanted: Sequence[Policy],
+    policies: Sequence[Policy],
     training: Demand,
     held_out: Demand,
     settings: EvaluationSettings,
-    own: Mapping[str, Mapping[str, object]],
+    overrides: Mapping[str, Mapping[str, object]],
     unavailable: dict[str, str],
     progress: Progress,
 ) -> tuple[Exam, ...]:
     exams = []
-    for number, policy in enumerate(wanted):
-        part = _part(progress, number / len(wanted), (number + 1) / len(wanted))
+    for number, policy in enumerate(policies):
+        part = _part(progress, number / len(policies), (number + 1) / len(policies))
         part(0.0, f"{policy.name}, {training.resource.value}")
         need = policy.missing(training)
         if need is not None:
             unavailable[policy.name] = WHY_NOT[need]
             continue
-        values = _settings(policy, own, settings)
+        values = _settings(policy, overrides, settings)
         exams.append(sit(policy, training, held_out, values, settings.tolerance, settings.seed, part))
     if not exams:
         raise InputError(
@@ -371,9 +380,11 @@ def _exams(
     return tuple(exams)
 
 
-def _settings(policy: Policy, own: Mapping[str, Mapping[str, object]], settings: EvaluationSettings) -> Any:
+def _settings(
+    policy: Policy, overrides: Mapping[str, Mapping[str, object]], settings: EvaluationSettings
+) -> Any:
     """A policy's settings with everything resolved: its own, the comparison's and the defaults."""
-    return settings_of(policy, own.get(policy.name, {}), settings.kappa, settings.tolerance)
+    return settings_of(policy, overrides.get(policy.name, {}), settings.kappa, settings.tolerance)
 
 
 def _part(progress: Progress | None, begin: float, end: float) -> Progress:

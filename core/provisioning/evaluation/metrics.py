@@ -1,4 +1,4 @@
-"""How well an allocation fits a demand: one named function per figure.
+"""Metrics of an allocation against a demand, one function per figure.
 
 `tally` sums what all figures need, per container: (A−D)⁺Δ, (D−A)⁺Δ and so on. A figure is then a
 ratio of such sums, per container, or of the fleet if computed from `pooled` sums: the fleet's
@@ -24,7 +24,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What the figures are made of, each of shape (n_containers,)."""
+    """Sums per container from which metrics are computed, each of shape (n_containers,)."""
 
     #: ΣDΔ and ΣAΔ.
     demand: Floats
@@ -67,9 +67,9 @@ def tally(demand: Demand, allocation: Floats, keep: Truths | None = None) -> Tal
     """
     fleet, values = demand.fleet, demand.values
     seconds = fleet.seconds if keep is None else np.where(keep, fleet.seconds, 0.0)
-    kept = np.ones(fleet.n_samples, bool) if keep is None else keep
+    counted = np.ones(fleet.n_samples, bool) if keep is None else keep
     gap = (allocation - values) * seconds
-    short = (values > allocation) & kept
+    short = (values > allocation) & counted
     begins = fleet.offsets[:-1]
     follows = np.ones(fleet.n_samples, bool)
     follows[begins] = False
@@ -87,8 +87,8 @@ def tally(demand: Demand, allocation: Floats, keep: Truths | None = None) -> Tal
         violated=total(seconds * short),
         violated_05=total(seconds * (values > (1.0 + TOLERANCE) * allocation)),
         events=total(short & ~(np.roll(short, 1) & follows)),
-        resizes=total(changes(allocation) & follows & kept),
-        cycles=np.add.reduceat(kept[fleet.starts].astype(np.float64), fleet.cycle_offsets[:-1]),
+        resizes=total(changes(allocation) & follows & counted),
+        cycles=np.add.reduceat(counted[fleet.starts].astype(np.float64), fleet.cycle_offsets[:-1]),
     )
 
 
@@ -102,7 +102,7 @@ def surplus_and_share(demand: Demand, allocation: Floats) -> tuple[Floats, float
 
 
 def changes(allocation: Floats) -> Truths:
-    """Which samples' allocation differs from that of the sample before, shape (n,)."""
+    """Mark samples with another allocation than the sample before, shape (n,)."""
     before = np.roll(allocation, 1)
     return np.abs(allocation - before) > _SAME * np.maximum(np.abs(allocation), np.abs(before))
 
@@ -144,12 +144,12 @@ def oom_events(sums: Tally) -> Floats:
 
 
 def resizes_per_hour(sums: Tally) -> Floats:
-    """How often the allocation changed per hour of container time."""
+    """Changes of the allocation per hour of container time."""
     return 3600.0 * _ratio(sums.resizes, sums.seconds)
 
 
 def resizes_per_cycle(sums: Tally) -> Floats:
-    """How often the allocation changed per cycle."""
+    """Changes of the allocation per cycle."""
     return _ratio(sums.resizes, sums.cycles)
 
 
@@ -165,12 +165,12 @@ def share_above(sums: Tally, limit: float = 0.1) -> float:
 
 
 def figures(sums: Tally) -> dict[str, float]:
-    """All figures of a fleet by name."""
-    whole = sums.pooled()
+    """All metrics of a fleet, by name."""
+    pooled = sums.pooled()
     ratios = (over, slack, under_time_0, under_time_05, under_amount, resizes_per_hour, resizes_per_cycle)
     return {
-        **{figure.__name__: float(figure(whole)[0]) for figure in ratios},
-        "oom_events": float(oom_events(whole)[0]),
+        **{figure.__name__: float(figure(pooled)[0]) for figure in ratios},
+        "oom_events": float(oom_events(pooled)[0]),
         "worst_under_time": worst_under_time(sums),
         "share_above_10": share_above(sums),
     }
@@ -202,9 +202,9 @@ def factors(demand: Demand, allocation: Floats, targets: tuple[float, ...] = (0.
     order = _highest(ratio, seconds, float(limits.max()))
     lasting = np.cumsum(seconds[order])
     place = np.searchsorted(lasting, limits, side="right")
-    found = ratio[order[np.minimum(place, len(order) - 1)]]
-    found = np.where(place >= len(ratio), 0.0, found) * (1 + _ROUNDING)
-    return tuple(np.where(np.isfinite(found), found, 1.0).tolist())
+    lowest = ratio[order[np.minimum(place, len(order) - 1)]]
+    lowest = np.where(place >= len(ratio), 0.0, lowest) * (1 + _ROUNDING)
+    return tuple(np.where(np.isfinite(lowest), lowest, 1.0).tolist())
 
 
 def _highest(ratio: Floats, seconds: Floats, limit: float) -> Integers:

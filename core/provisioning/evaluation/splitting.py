@@ -61,8 +61,8 @@ def split(fleet: Fleet, holdout: float, seed: int, workloads: Integers | None = 
         chosen = order[:out]
     else:
         chosen = _of_each(order, workloads, holdout, out)
-    held = np.isin(numbers, chosen)
-    return Split(np.flatnonzero(~held), np.flatnonzero(held))
+    is_held_out = np.isin(numbers, chosen)
+    return Split(np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out))
 
 
 def _of_each(order: Integers, workloads: Integers, share: float, out: int) -> Integers:
@@ -75,17 +75,17 @@ def _of_each(order: Integers, workloads: Integers, share: float, out: int) -> In
     _, stratum, counts = np.unique(
         np.where(single, len(sizes), workloads), return_inverse=True, return_counts=True
     )
-    both = np.ones(len(counts), np.int64)
-    both[-1] -= single.any()
-    taken = np.clip(np.floor(share * counts).astype(np.int64), both, counts - both)
-    for _ in range(out - int(taken.sum())):
-        lacking = np.where(taken < counts - both, share * counts - taken, -np.inf)
-        taken[np.argmax(lacking)] += np.isfinite(lacking).any()
-    mine = stratum[order]
+    min_per_side = np.ones(len(counts), np.int64)
+    min_per_side[-1] -= single.any()
+    quotas = np.clip(np.floor(share * counts).astype(np.int64), min_per_side, counts - min_per_side)
+    for _ in range(out - int(quotas.sum())):
+        lacking = np.where(quotas < counts - min_per_side, share * counts - quotas, -np.inf)
+        quotas[np.argmax(lacking)] += np.isfinite(lacking).any()
+    stratum_of = stratum[order]
     place = np.empty(len(order), np.int64)
     for each in range(len(counts)):
-        place[mine == each] = np.arange(counts[each])
-    chosen: Integers = order[place < taken[mine]]
+        place[stratum_of == each] = np.arange(counts[each])
+    chosen: Integers = order[place < quotas[stratum_of]]
     return chosen
 
 
@@ -99,5 +99,5 @@ def folds(fleet: Fleet, count: int, seed: int) -> list[Split]:
         return []
     part = np.empty(n, np.int64)
     part[np.random.default_rng(seed).permutation(n)] = np.arange(n) % min(count, n)
-    mine = part[numbers]
-    return [Split(np.flatnonzero(mine != k), np.flatnonzero(mine == k)) for k in range(min(count, n))]
+    part_of = part[numbers]
+    return [Split(np.flatnonzero(part_of != k), np.flatnonzero(part_of == k)) for k in range(min(count, n))]

@@ -22,7 +22,7 @@ from core.provisioning.manifests.manifest_comments import (
     can_be_written,
     comments,
     exportable,
-    left_out,
+    omission_comments,
     one_line,
 )
 from core.provisioning.manifests.vpa_manifest import as_patch, as_vpa
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from core.provisioning.verdict.verdict import Card, Line, Option, Verdict
 
 
-_LEAST_MIB = 6
+_MIN_MIB = 6
 
 
-def as_docker(found: Verdict, about: About) -> str:
+def as_docker(verdict: Verdict, about: About) -> str:
     """One command per workload; a placeholder stands where its containers' names go.
 
     Raises
@@ -50,10 +50,10 @@ def as_docker(found: Verdict, about: About) -> str:
     lines += [
         "# The last word of each command is a placeholder made from the workload’s name, not a container:",
         "# put the names of its containers there, with spaces between them.",
-        f"# Docker takes no less than {_LEAST_MIB} MiB of memory.",
-        *left_out(found),
+        f"# Docker takes no less than {_MIN_MIB} MiB of memory.",
+        *omission_comments(verdict),
     ]
-    for card, parts in exportable(found):
+    for card, parts in exportable(verdict):
         name = re.sub(r"[^a-zA-Z0-9_.-]+", "-", card.name).strip("-._") or "container"
         lines += ["", *comments(card, parts)]
         lines.append(f"# in place of {name}: the names of the containers of “{one_line(card.name)}”")
@@ -66,30 +66,30 @@ def _options(lines: Sequence[Line]) -> list[str]:
     for line in lines:
         if line.exported is None:
             continue
-        amount = line.exported.found["request"]
+        amount = line.exported.evidence["request"]
         if line.resource is Resource.CPU:
             options.append(f"--cpus {max(amount, 0.01):.2f}")
         else:
-            whole = max(round(amount / 2**20), _LEAST_MIB)
-            options += [f"--memory {whole}m", f"--memory-swap {whole}m"]
+            mebibytes = max(round(amount / 2**20), _MIN_MIB)
+            options += [f"--memory {mebibytes}m", f"--memory-swap {mebibytes}m"]
     return options
 
 
-def rows(found: Verdict) -> Iterator[dict[str, Any]]:
+def rows(verdict: Verdict) -> Iterator[dict[str, Any]]:
     """One row per workload, resource and way to give it."""
-    for card in found.cards:
+    for card in verdict.cards:
         for line in card.lines:
             options = [
                 each
                 for each in (line.steered, line.fixed, line.exported, line.recommended)
                 if each is not None
             ]
-            for option in {each.way: each for each in options}.values():
+            for option in {each.method: each for each in options}.values():
                 yield _row(card, line, option)
 
 
 def _row(card: Card, line: Line, option: Option) -> dict[str, Any]:
-    values, interval = option.found, option.interval or (None, None)
+    values, interval = option.evidence, option.interval or (None, None)
     return {
         "workload": card.name,
         "containers": card.containers,
@@ -99,7 +99,7 @@ def _row(card: Card, line: Line, option: Option) -> dict[str, Any]:
         "unit": line.unit.value,
         "now": line.now,
         "now_is": line.now_is,
-        "way": option.way,
+        "way": option.method,
         "policy": option.policy,
         "recommended": option is line.recommended,
         "exported": option is line.exported and can_be_written(card, line),
@@ -134,28 +134,28 @@ def _row(card: Card, line: Line, option: Option) -> dict[str, Any]:
     }
 
 
-def as_json(found: Verdict, about: About) -> str:
+def as_json(verdict: Verdict, about: About) -> str:
     """Everything, one object."""
     head = {
         "traces": about.traces,
         "model": about.model,
         "date": about.date,
-        "workloads_by": found.by,
+        "workloads_by": verdict.by,
         "settings": dict(about.report["settings"]),
         "assumptions": list(about.assumptions),
         "policies": {
             resource.value: {"policy": each.policy, "why": each.sentence}
-            for resource, each in found.picks.items()
+            for resource, each in verdict.picks.items()
         },
     }
-    document = {"about": head, "workloads": list(rows(found))}
+    document = {"about": head, "workloads": list(rows(verdict))}
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
 
 
-def as_csv(found: Verdict, about: About) -> str:
+def as_csv(verdict: Verdict, about: About) -> str:
     """One line per workload, resource and way; cells that a spreadsheet would run are escaped."""
     source = {"traces": about.traces, "model": about.model, "date": about.date}
-    lines = [{**row, "by_phase": _phases_cell(row["by_phase"]), **source} for row in rows(found)]
+    lines = [{**row, "by_phase": _phases_cell(row["by_phase"]), **source} for row in rows(verdict)]
     return "".join(render_csv(Table.file_only("verdict", lines[0], lines), "\n"))
 
 
@@ -183,8 +183,8 @@ class ManifestFormat:
 
 
 FORMATS = {
-    made.name: made
-    for made in (
+    manifest.name: manifest
+    for manifest in (
         ManifestFormat("patch", "Kubernetes", "yaml", "application/yaml", as_patch),
         ManifestFormat("vpa", "Kubernetes VPA", "yaml", "application/yaml", as_vpa),
         ManifestFormat("docker", "docker update", "sh", "text/x-shellscript", as_docker),
@@ -195,7 +195,7 @@ FORMATS = {
 """The formats by name, in the order in which they are offered."""
 
 
-def write(found: Verdict, about: About, style: str) -> str:
+def write(verdict: Verdict, about: About, style: str) -> str:
     """Write a verdict in one of the formats.
 
     Raises
@@ -205,4 +205,4 @@ def write(found: Verdict, about: About, style: str) -> str:
     """
     if style not in FORMATS:
         raise InputError(f"There is no format “{style}”.", f"Choose one of: {', '.join(FORMATS)}.")
-    return FORMATS[style].write(found, about)
+    return FORMATS[style].write(verdict, about)

@@ -1,4 +1,4 @@
-"""What every manifest says in comments: where it is from, what it promises, and on which evidence."""
+"""Comments of every manifest: its source, its promise, and the evidence for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.provisioning.fleet import Resource
 from core.provisioning.verdict.savings import has_name
 from core.provisioning.verdict.standing import State
 from core.provisioning.verdict.verdict import EXACT
-from core.units import Unit, format_duration, format_share, format_value
+from core.units import Unit, format_duration, format_share, format_value, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ ABSOLUTE = (Unit.CORES, Unit.BYTES)
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Where a verdict is from."""
+    """The source of a verdict."""
 
     #: Their names; the model's is None where no phases were used.
     traces: str
@@ -42,13 +42,13 @@ class About:
         n, held_out = len(set(split["training"]) | set(split["held_out"])), len(split["held_out"])
         tested = f"{held_out:,} of {n:,} containers held out" if split["tested"] else "nothing held out"
         short = format_share(settings["tolerance"])
-        how = f"cycle {format_duration(settings['cycle'])}, {short} of the time may fall short"
+        settings_text = f"cycle {format_duration(settings['cycle'])}, {short} of the time may fall short"
         return [
             "Made by PhaseDock from a comparison of policies",
             f"traces: {one_line(self.traces)}",
             f"model: {one_line(self.model or 'none')}",
             f"date: {one_line(self.date)}",
-            f"comparison: {how}, seed {settings['seed']}, {tested}",
+            f"comparison: {settings_text}, seed {settings['seed']}, {tested}",
             "Request and limit are the same: an amount that a container has and cannot exceed was judged.",
         ]
 
@@ -63,7 +63,7 @@ def can_be_written(card: Card, line: Line) -> bool:
     return has_name(card.name) and line.settable and line.unit in ABSOLUTE
 
 
-def exportable(found: Verdict) -> list[tuple[Card, list[Line]]]:
+def exportable(verdict: Verdict) -> list[tuple[Card, list[Line]]]:
     """The workloads that have a name, each with the lines that can be set.
 
     Raises
@@ -73,25 +73,25 @@ def exportable(found: Verdict) -> list[tuple[Card, list[Line]]]:
     """
     cards = [
         (card, [line for line in card.lines if can_be_written(card, line)])
-        for card in found.cards
+        for card in verdict.cards
         if has_name(card.name)
     ]
     usable = [(card, lines) for card, lines in cards if lines]
     if usable:
         return usable
-    if not any(has_name(card.name) for card in found.cards):
+    if not any(has_name(card.name) for card in verdict.cards):
         raise InputError(
-            "These traces do not name workloads, so there is nothing that a manifest could be for.",
+            "These traces do not name workloads, so a manifest has no target.",
             "Import them with a column such as “workload” or “service”; JSON and CSV have the figures.",
         )
     if not any(line.exported for card, _ in cards for line in card.lines):
         raise InputError(
-            "The chosen policies know the future, so what they give cannot be set.",
+            "The chosen policies know the future, so their amounts cannot be set.",
             "Choose another policy in the table.",
         )
-    if any(line.unit in ABSOLUTE for line in found.whole.lines):
+    if any(line.unit in ABSOLUTE for line in verdict.whole.lines):
         raise InputError(
-            "No fixed amount did what it should on the held-out containers, so there is none to set.",
+            "No fixed amount kept its promise on the held-out containers.",
             "Their workloads differ too much between containers: steer them on Live, or record more of them.",
         )
     raise InputError(
@@ -100,14 +100,14 @@ def exportable(found: Verdict) -> list[tuple[Card, list[Line]]]:
     )
 
 
-def left_out(found: Verdict) -> list[str]:
+def omission_comments(verdict: Verdict) -> list[str]:
     """Comments that name what has no manifest."""
     lines = []
-    nameless = sum(card.containers for card in found.cards if not has_name(card.name))
-    if nameless and found.by is not None:
-        lines.append(f"# Left out: {nameless:,} containers whose “{one_line(found.by)}” is missing.")
-    for line in found.whole.lines:
-        others = [card.line(line.resource) for card in found.cards]
+    nameless = sum(card.containers for card in verdict.cards if not has_name(card.name))
+    if nameless and verdict.by is not None:
+        lines.append(f"# Left out: {nameless:,} containers whose “{one_line(verdict.by)}” is missing.")
+    for line in verdict.whole.lines:
+        others = [card.line(line.resource) for card in verdict.cards]
         if line.unit not in ABSOLUTE:
             lines.append(
                 f"# {line.resource.value} is left out: the traces have it only as a share of a machine of "
@@ -119,7 +119,7 @@ def left_out(found: Verdict) -> list[str]:
 
 
 def sentences(card: Card, lines: Sequence[Line]) -> list[str]:
-    """What is promised for one workload, why, and how far it can be trusted."""
+    """The promise for one workload, its reason, and how far it can be trusted."""
     texts = [f"workload: {one_line(card.name)}", *_withheld(card)]
     for line in lines:
         option = line.exported
@@ -137,7 +137,7 @@ def sentences(card: Card, lines: Sequence[Line]) -> list[str]:
 
 
 def _phases(line: Line) -> str:
-    """What each phase needs, in a line."""
+    """The amount of each phase, in a line."""
     return ", ".join(
         f"{each.name} {format_value(each.amount, line.unit)}"
         + ("" if each.time_short is None else f" (short {format_share(each.time_short)})")
@@ -146,16 +146,16 @@ def _phases(line: Line) -> str:
 
 
 def _withheld(card: Card) -> list[str]:
-    """What is not set because it broke its promise where it was tested."""
+    """The reason why an amount is withheld: it broke its promise on held-out containers."""
     texts, n = [], card.held_out
     for line in card.lines:
-        if line.exported is None or line.exported.kept:
+        if line.exported is None or line.exported.keeps_promise:
             continue
         amount = format_value(line.exported.amount, line.unit)
-        short = format_share(line.exported.found["under_time_0"])
-        where = f"{n:,} held-out container{'s' if n != 1 else ''}"
+        short = format_share(line.exported.evidence["under_time_0"])
+        sample = f"{n:,} held-out container{'s' if n != 1 else ''}"
         texts.append(
-            f"{line.resource.value} is left out: {amount} is not enough. On {where} it was short "
+            f"{line.resource.value} is left out: {amount} is not enough. On {sample} it was short "
             f"for {short} of the time."
         )
     return texts
@@ -163,12 +163,12 @@ def _withheld(card: Card) -> list[str]:
 
 def _how(line: Line, option: Option, card: Card) -> str:
     name, policy = line.resource.value, one_line(option.policy)
-    if option.way == EXACT:
+    if option.method == EXACT:
         return f"{name}: {policy}, which gives one amount for a container’s whole life."
-    learned = len(option.found["made_from"])
+    learned = len(option.evidence["made_from"])
     source = (
         f"{learned:,} training container{'s' if learned != 1 else ''}"
-        if card.training and option.found["tested"]
+        if card.training and option.evidence["tested"]
         else f"the {learned:,} container{'s' if learned != 1 else ''} that it was judged on"
     )
     what = (
@@ -184,28 +184,27 @@ def _how(line: Line, option: Option, card: Card) -> str:
 
 
 def _promise(line: Line, option: Option, card: Card) -> str:
-    found, tested = option.found, option.found["tested"]
-    where = (
-        f"on {card.held_out:,} held-out container{'s' if card.held_out != 1 else ''}"
+    evidence, tested = option.evidence, option.evidence["tested"]
+    sample = (
+        f"on {plural(card.held_out, 'held-out container')}"
         if tested
         else "on the containers that it was made from"
     )
-    given, now = format_value(found["request"], line.unit), format_value(line.now, line.unit)
-    short, by_five = (format_share(found[name], 2) for name in ("under_time_0", "under_time_05"))
+    amount, now = format_value(evidence["request"], line.unit), format_value(line.now, line.unit)
+    short, by_five = (format_share(evidence[name], 2) for name in ("under_time_0", "under_time_05"))
     promise = (
-        f"  With {given}, {where}: short {short} of the time, {by_five} by more than 5%, never resized; "
+        f"  With {amount}, {sample}: short {short} of the time, {by_five} by more than 5%, never resized; "
         f"current: {now}, {line.now_is}."
     )
     if line.resource is Resource.MEMORY:
-        promise += (
-            f" Runs out of memory {found['events']:,} times, in {found['containers_short']:,} containers."
-        )
+        containers = plural(evidence["containers_short"], "container")
+        promise += f" Runs out of memory {plural(evidence['events'], 'time')}, in {containers}."
     return promise
 
 
 def facts(card: Card, lines: Sequence[Line]) -> list[str]:
-    """The same as YAML, for programs: the amounts, the containers, and every figure that is promised."""
-    tested = any(line.exported is not None and line.exported.found["tested"] for line in lines)
+    """The evidence as YAML for programs: amounts, containers, and every promised figure."""
+    tested = any(line.exported is not None and line.exported.evidence["tested"] for line in lines)
     texts = [
         "evidence:",
         f"  workload: {_json(card.name)}",
@@ -214,19 +213,19 @@ def facts(card: Card, lines: Sequence[Line]) -> list[str]:
     for line in lines:
         if line.exported is None:
             continue
-        found = line.exported.found
+        evidence = line.exported.evidence
         values = {
             "policy": line.exported.policy,
-            "way": line.exported.way,
-            "request": found["request"],
-            "tested": found["tested"],
-            "time_short_0": found["under_time_0"],
-            "time_short_05": found["under_time_05"],
-            "resizes_per_hour": found["resizes_per_hour"],
-            "events": found["events"],
-            "containers_short": found["containers_short"],
+            "way": line.exported.method,
+            "request": evidence["request"],
+            "tested": evidence["tested"],
+            "time_short_0": evidence["under_time_0"],
+            "time_short_05": evidence["under_time_05"],
+            "resizes_per_hour": evidence["resizes_per_hour"],
+            "events": evidence["events"],
+            "containers_short": evidence["containers_short"],
             "now": line.now,
-            "saved_per_container": line.now - found["amount"],
+            "saved_per_container": line.now - evidence["amount"],
             "state": line.exported.standing.state.value,
             "by_phase": {each.name: each.amount for each in line.by_phase},
         }
@@ -234,13 +233,13 @@ def facts(card: Card, lines: Sequence[Line]) -> list[str]:
             f"  {line.resource.value}:",
             *(f"    {name}: {_json(value)}" for name, value in values.items()),
         ]
-        if "made_from" in found:
-            texts.append(f"    made_from: {_json(found['made_from'])}")
+        if "made_from" in evidence:
+            texts.append(f"    made_from: {_json(evidence['made_from'])}")
     return texts
 
 
 def comments(card: Card, lines: Sequence[Line]) -> list[str]:
-    """All of it as comments."""
+    """All sentences and facts as comments."""
     return [f"# {each}" for each in (*sentences(card, lines), *facts(card, lines))]
 
 

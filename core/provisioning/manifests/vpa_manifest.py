@@ -6,11 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from core.provisioning.manifests.manifest_comments import (
-    comments,
-    exportable,
-    left_out,
-)
+from core.provisioning.manifests.manifest_comments import comments, exportable, omission_comments
 from core.units import Unit
 
 if TYPE_CHECKING:
@@ -33,7 +29,7 @@ _VPA = (
 )
 
 
-def as_patch(found: Verdict, about: About) -> str:
+def as_patch(verdict: Verdict, about: About) -> str:
     """One patch of a pod's resources per workload.
 
     Raises
@@ -41,10 +37,10 @@ def as_patch(found: Verdict, about: About) -> str:
     InputError
         If there is nothing that can be set.
     """
-    return _documents(found, about, _pod, _PATCH)
+    return _documents(verdict, about, _pod, _PATCH)
 
 
-def as_vpa(found: Verdict, about: About) -> str:
+def as_vpa(verdict: Verdict, about: About) -> str:
     """One VerticalPodAutoscaler per workload, whose least and most allowed are the same amount.
 
     Raises
@@ -52,26 +48,26 @@ def as_vpa(found: Verdict, about: About) -> str:
     InputError
         If there is nothing that can be set.
     """
-    return _documents(found, about, _vpa, _VPA)
+    return _documents(verdict, about, _vpa, _VPA)
 
 
 def _documents(
-    found: Verdict,
+    verdict: Verdict,
     about: About,
     make: Callable[[str, Mapping[str, str]], dict[str, Any]],
-    how: Sequence[str],
+    usage: Sequence[str],
 ) -> str:
-    head = [f"# {line}" for line in (*about.lines(), *how)] + left_out(found)
-    parts, taken = [], set[str]()
-    for card, lines in exportable(found):
-        name = free_name(kubernetes_name(card.name), taken)
+    head = [f"# {line}" for line in (*about.lines(), *usage)] + omission_comments(verdict)
+    parts, used_names = [], set[str]()
+    for card, lines in exportable(verdict):
+        name = free_name(kubernetes_name(card.name), used_names)
         parts.append("\n".join([*comments(card, lines), *block_yaml(make(name, _amounts(lines)))]))
     return "\n".join(head) + "\n---\n" + "\n---\n".join(parts) + "\n"
 
 
 def _amounts(lines: Sequence[Line]) -> dict[str, str]:
     return {
-        line.resource.value: quantity(line.exported.found["request"], line.unit)
+        line.resource.value: quantity(line.exported.evidence["request"], line.unit)
         for line in lines
         if line.exported is not None
     }
@@ -112,19 +108,19 @@ def autoscaler(name: str, lowest: Mapping[str, str], highest: Mapping[str, str])
     }
 
 
-def free_name(name: str, taken: set[str]) -> str:
+def free_name(name: str, used_names: set[str]) -> str:
     """The name, numbered where another group has it already."""
     number, free = 2, name
-    while free in taken:
+    while free in used_names:
         free, number = f"{name[:58]}-{number}", number + 1
-    taken.add(free)
+    used_names.add(free)
     return free
 
 
 def quantity(value: float, unit: Unit) -> str:
     """A Kubernetes quantity: millicores, or MiB, both rounded up."""
-    whole = value * 1000 if unit is Unit.CORES else value / 2**20
-    return f"{max(ceil(whole), 1)}{'m' if unit is Unit.CORES else 'Mi'}"
+    scaled = value * 1000 if unit is Unit.CORES else value / 2**20
+    return f"{max(ceil(scaled), 1)}{'m' if unit is Unit.CORES else 'Mi'}"
 
 
 def kubernetes_name(text: str) -> str:
@@ -145,8 +141,8 @@ def block_yaml(value: Mapping[str, Any] | Sequence[Any], indent: int = 0) -> lis
         return lines
     for each in value:
         if isinstance(each, dict | list):
-            first, *rest = block_yaml(each, indent + 1)
-            lines += [f"{pad}- {first.strip()}", *rest]
+            first, *following = block_yaml(each, indent + 1)
+            lines += [f"{pad}- {first.strip()}", *following]
         else:
             lines.append(f"{pad}- {json.dumps(each, ensure_ascii=False)}")
     return lines

@@ -66,8 +66,8 @@ def policy(name: str) -> Policy:
     return POLICIES[name]
 
 
-def checked_settings(own: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, Any]]:
-    """Settings of individual policies, each converted to its type; policies without any are left out.
+def checked_settings(values_by_policy: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, Any]]:
+    """Settings of single policies, converted to their types; policies without any are omitted.
 
     Raises
     ------
@@ -76,15 +76,15 @@ def checked_settings(own: Mapping[str, Mapping[str, object]]) -> dict[str, dict[
     InputError
         If a setting is unknown or out of bounds; the sentence names the policy.
     """
-    found: dict[str, dict[str, Any]] = {}
-    for name, values in own.items():
+    checked: dict[str, dict[str, Any]] = {}
+    for name, values in values_by_policy.items():
         try:
             settings = policy(name).chosen(values)
         except InputError as error:
             raise InputError(f"{name}: {error.message}", error.hint) from None
         if values:
-            found[name] = {each: getattr(settings, each) for each in values}
-    return found
+            checked[name] = {each: getattr(settings, each) for each in values}
+    return checked
 
 
 def chosen(names: Sequence[str]) -> list[Policy]:

@@ -1,4 +1,4 @@
-"""The lower bound: the least over-allocation with a given share of time short, knowing the future.
+"""Lower bound: the lowest over-allocation at a given share of time short, with knowledge of the future.
 
 It is free to choose one allocation per cycle and container, and which cycles fall short: this is all
 the freedom that a policy with one allocation per cycle has, so none of them can do better. (With one
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BudgetSettings:
-    """How often the bound may fall short."""
+    """The share of time that the bound may fall short."""
 
     under_time: float = setting(
         0.05, label="Time short", low=0.0, high=1.0, help="The share of time in which demand may exceed it."
@@ -76,10 +76,10 @@ def hull_points(demand: Demand) -> tuple[Integers, Floats, Floats, Floats]:
     short = _within(seconds, fleet.starts, fleet.sizes) - seconds
     total = fleet.per_sample(np.add.reduceat(seconds, fleet.starts))
     used = level * seconds
-    left = fleet.per_sample(np.add.reduceat(used, fleet.starts)) - (
+    used_above = fleet.per_sample(np.add.reduceat(used, fleet.starts)) - (
         _within(used, fleet.starts, fleet.sizes) - used
     )
-    surplus = np.maximum(level * (total - short) - left, 0.0)
+    surplus = np.maximum(level * (total - short) - used_above, 0.0)
     fresh = np.append(True, (level[1:] != level[:-1]) | (cycle[1:] != cycle[:-1]))
     points = (cycle[fresh], short[fresh], surplus[fresh], level[fresh])
     while True:
@@ -97,7 +97,7 @@ def _within(values: Floats, starts: Integers, sizes: Integers) -> Floats:
 
 
 def _convex(cycle: Integers, x: Floats, y: Floats) -> np.ndarray:
-    """Which points are not above the line between their neighbours; those above are not corners."""
+    """Mark points that are not above the line between their neighbours; the others are not corners."""
     keep = np.ones(len(x), bool)
     if len(x) < 3:
         return keep
@@ -111,29 +111,32 @@ def allocation_at(demand: Demand, steps: Steps, under_time: float) -> Floats:
     """The bound's allocation of each sample, shape (n,), short for at most a share of the time."""
     budget = under_time * float(demand.fleet.seconds.sum()) * (1 + 1e-12)
     spent = np.cumsum(steps.seconds)
-    taken = int(np.searchsorted(spent, budget, side="right"))
-    chosen = np.arange(taken)
-    if taken < len(spent):
-        left = budget - (float(spent[taken - 1]) if taken else 0.0)
-        chosen = np.append(chosen, _fill(steps, taken, left)).astype(np.int64)
+    count = int(np.searchsorted(spent, budget, side="right"))
+    chosen = np.arange(count)
+    if count < len(spent):
+        remaining = budget - (float(spent[count - 1]) if count else 0.0)
+        chosen = np.append(chosen, _fill(steps, count, remaining)).astype(np.int64)
     level = steps.start.copy()
     np.minimum.at(level, steps.cycle[chosen], steps.level[chosen])
     return demand.fleet.per_sample(level)
 
 
-def _fill(steps: Steps, begin: int, left: float, most: int = 20_000) -> list[int]:
-    """Later steps that still fit into what is left of the budget; a cycle's steps keep their order."""
+def _fill(steps: Steps, begin: int, remaining: float, max_steps: int = 20_000) -> list[int]:
+    """Find later steps that fit into the remaining budget; a cycle's steps keep their order."""
     passed: set[int] = set()
     fitting = []
-    part = slice(begin, begin + most)
+    part = slice(begin, begin + max_steps)
     for place, cycle, seconds in zip(
-        range(begin, begin + most), steps.cycle[part].tolist(), steps.seconds[part].tolist(), strict=False
+        range(begin, begin + max_steps),
+        steps.cycle[part].tolist(),
+        steps.seconds[part].tolist(),
+        strict=False,
     ):
-        if cycle in passed or seconds > left:
+        if cycle in passed or seconds > remaining:
             passed.add(cycle)
             continue
         fitting.append(place)
-        left -= seconds
+        remaining -= seconds
     return fitting
 
 

@@ -34,7 +34,7 @@ _MAX_SCORE = 10.0
 @serializable
 @dataclass(frozen=True)
 class ConformalSettings:
-    """How fast the level moves, and where to."""
+    """The target of the level, and its learning rate."""
 
     target: float = setting(
         0.05, label="Target", low=0.001, high=0.5, help="The share of time that may fall short."
@@ -45,7 +45,7 @@ class ConformalSettings:
 
 
 def conformal(policy: Policy) -> Policy:
-    """The same policy with its level adapted online; it is then no plain or published rule any more."""
+    """Wrap a policy so that its level adapts online; the result is not a plain or published rule."""
     kind = policy.kind if policy.kind.knows_future else PolicyKind.ADAPTIVE
 
     def fit(training: Demand, settings: ConformalSettings, progress: Progress | None) -> Fitted:
@@ -86,7 +86,7 @@ def _fit(policy: Policy, training: Demand, settings: ConformalSettings, progress
 @serializable
 @dataclass(frozen=True, eq=False)
 class Level:
-    """How a level α scales the wrapped policy's amounts, and how it moves."""
+    """The scaling of the wrapped policy's amounts by a level α, and its update."""
 
     #: δ, in the demand's unit.
     floor: float
@@ -108,7 +108,7 @@ class Level:
         return (values + self.floor) / np.maximum(wrapped + self.floor, 1e-300)
 
     def after(self, alpha: float, error: float) -> float:
-        """α after a cycle of which a share `error` of the time was short."""
+        """The next α, after a cycle that was short for a share `error` of its time."""
         moved = alpha + self.settings.gamma * (self.settings.target - error)
         return min(max(moved, _LOWEST), _HIGHEST)
 
@@ -134,7 +134,7 @@ class AdaptedState(NamedTuple):
     inner: Any
     wrapped: float
     #: The time of its first sample, seconds.
-    begun: float
+    first_time: float
     #: Its level, and Q of it.
     alpha: float
     factor: float = 1.0
@@ -160,12 +160,12 @@ class Adapter:
         """Adapt the level at the end of each cycle but the first."""
         is_short = float(self.level.score(last.value, state.wrapped)) > state.factor
         inner, wrapped = self.base.advise(state.inner, last, time)
-        number = cycle_number(time, state.begun, self.cycle)
+        number = cycle_number(time, state.first_time, self.cycle)
         clock, alpha, factor = state.clock.after(number, last.seconds, is_short), state.alpha, state.factor
         if number != state.clock.number:
             if not state.clock.is_cold:
                 alpha = self.level.after(alpha, clock.short / max(clock.lasted, 1e-300))
             factor = self.level.factor(alpha)
             clock = clock._replace(short=0.0, lasted=0.0)
-        after = AdaptedState(inner, wrapped, state.begun, alpha, factor, clock)
+        after = AdaptedState(inner, wrapped, state.first_time, alpha, factor, clock)
         return after, nan if clock.is_cold else float(self.level.amount(wrapped, factor))

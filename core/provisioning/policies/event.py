@@ -54,40 +54,40 @@ class Rule:
 def window_quantile(demand: Demand, window: float, level: float) -> Floats:
     """The quantile of each sample's past window; NaN where there is no past, shape (n,)."""
     fleet = demand.fleet
-    found = np.full(fleet.n_samples, np.nan)
+    quantiles = np.full(fleet.n_samples, np.nan)
     if fleet.n_samples:
-        slide(demand.values, fleet.time, fleet.offsets, window, level, int(fleet.lengths.max()), found)
-    return found
+        slide(demand.values, fleet.time, fleet.offsets, window, level, int(fleet.lengths.max()), quantiles)
+    return quantiles
 
 
 def act(demand: Demand, quantile: Floats, rule: Rule, start: float) -> Floats:
-    """The allocation of each sample by a rule, shape (n,), given `window_quantile` of the rule's window."""
+    """Allocations by a rule, shape (n,), from the `window_quantile` of the rule's window."""
     fleet = demand.fleet
-    begun = np.zeros(fleet.n_samples, bool)
-    begun[fleet.starts] = True
-    given = np.empty(fleet.n_samples)
+    begins = np.zeros(fleet.n_samples, bool)
+    begins[fleet.starts] = True
+    allocations = np.empty(fleet.n_samples)
     waits = (rule.confirm * fleet.cycle, rule.patience * fleet.cycle, rule.slack, rule.reserve)
-    samples = (demand.values, fleet.seconds, fleet.offsets, begun)
-    trigger(samples, rule.margin * quantile, waits, start, given)
-    return given
+    samples = (demand.values, fleet.seconds, fleet.offsets, begins)
+    trigger(samples, rule.margin * quantile, waits, start, allocations)
+    return allocations
 
 
-class Watched(NamedTuple):
-    """A container that is resized on events."""
+class EventState(NamedTuple):
+    """State of a container that is resized on events."""
 
-    #: When its first sample came, seconds.
-    begun: float
+    #: The time of its first sample, seconds.
+    first_time: float
     #: What it has.
     allocation: float
     #: Values and times of the window's samples, the last one last.
     values: tuple[float, ...] = ()
-    when: tuple[float, ...] = ()
-    #: Resizes that are left to it.
-    left: int = 1
+    times: tuple[float, ...] = ()
+    #: How many resizes remain.
+    resizes: int = 1
     #: For how many seconds demand has exceeded its allocation, and the target undercut it.
     above: float = 0.0
     below: float = 0.0
-    #: The cycle that it is in, and whether that is its first.
+    #: The number of its cycle, and whether it is its first.
     number: int = 0
     cold: bool = True
 
@@ -106,26 +106,28 @@ class OnEvents:
     #: Whether nothing is done in its first cycle.
     waits: bool
 
-    def begin(self, time: float) -> tuple[Watched, float]:
-        """What a container has at first."""
-        return Watched(time, self.start), self.start
+    def begin(self, time: float) -> tuple[EventState, float]:
+        """The start allocation."""
+        return EventState(time, self.start), self.start
 
-    def advise(self, state: Watched, last: Sample, time: float) -> tuple[Watched, float]:
+    def advise(self, state: EventState, last: Sample, time: float) -> tuple[EventState, float]:
         """Resize it if something happened."""
         rule, cycle = self.rule, self.cycle
-        number = cycle_number(time, state.begun, cycle)
-        left, cold = state.left + (number != state.number), state.cold and number == state.number
-        values, when = (*state.values, last.value), (*state.when, last.time)
-        old = 0
-        while old < len(when) - 1 and time - when[old] > rule.window * cycle * (1.0 + 1e-9):
-            old += 1
-        values, when = values[old:], when[old:]
+        number = cycle_number(time, state.first_time, cycle)
+        resizes, cold = state.resizes + (number != state.number), state.cold and number == state.number
+        values, times = (*state.values, last.value), (*state.times, last.time)
+        oldest = 0
+        while oldest < len(times) - 1 and time - times[oldest] > rule.window * cycle * (1.0 + 1e-9):
+            oldest += 1
+        values, times = values[oldest:], times[oldest:]
         level = sorted(values)[ceil(rule.level * (len(values) - 1))]
         target = nan if cold and self.waits else rule.margin * level
         waits = (rule.confirm * cycle, rule.patience * cycle, rule.slack, rule.reserve)
-        now = (state.allocation, left, state.above, state.below)
-        allocation, left, above, below = triggered(now, last.value, last.seconds, target, waits)
-        return Watched(state.begun, allocation, values, when, left, above, below, number, cold), allocation
+        now = (state.allocation, resizes, state.above, state.below)
+        allocation, resizes, above, below = triggered(now, last.value, last.seconds, target, waits)
+        return EventState(
+            state.first_time, allocation, values, times, resizes, above, below, number, cold
+        ), allocation
 
 
 # The kernels below do for whole fleets what `OnEvents` does sample by sample. `act` runs up to nine times for
@@ -135,15 +137,21 @@ class OnEvents:
 
 @inlined
 def place_of(ordered: Floats, count: int, value: float) -> int:
-    """Where a value belongs among the first `count`, which are sorted."""
+    """The insertion index of a value among the first `count`, which are sorted."""
     return int(np.searchsorted(ordered[:count], value))
 
 
 @exact
 def slide(
-    values: Floats, time: Floats, offsets: Integers, window: float, level: float, longest: int, found: Floats
+    values: Floats,
+    time: Floats,
+    offsets: Integers,
+    window: float,
+    level: float,
+    longest: int,
+    quantiles: Floats,
 ) -> None:
-    """Fill `found`; the window's values are kept sorted by insertion."""
+    """Fill `quantiles`; the window's values are kept sorted by insertion."""
     ordered = np.empty(longest)
     for i in range(len(offsets) - 1):
         oldest, count = offsets[i], 0
@@ -159,11 +167,11 @@ def slide(
                     ordered[j] = ordered[j + 1]
                 count -= 1
                 oldest += 1
-            found[t] = ordered[int(np.ceil(level * (count - 1)))]
+            quantiles[t] = ordered[int(np.ceil(level * (count - 1)))]
 
 
 def triggered(
-    given: Any, value: float, passed: float, target: float, waits: Any
+    state: Any, value: float, passed: float, target: float, waits: Any
 ) -> tuple[float, int, float, float]:
     """One decision, with the sample before known.
 
@@ -178,34 +186,34 @@ def triggered(
     waits
         Seconds to confirm, and of patience; the slack; the resizes that are reserved for growing.
     """
-    allocation, left, above, below = given
+    allocation, resizes, above, below = state
     confirm, patience, slack, reserve = waits
     above = above + passed if value > allocation else 0.0
     below = below + passed if target < (1.0 - slack) * allocation else 0.0
     grow = above > 0.0 and above >= confirm and target > allocation
-    shrink = below > 0.0 and below >= patience and left > reserve
-    if left >= 0 and (grow or shrink):
-        return target, left - 1, 0.0, 0.0
-    return allocation, left, above, below
+    shrink = below > 0.0 and below >= patience and resizes > reserve
+    if resizes >= 0 and (grow or shrink):
+        return target, resizes - 1, 0.0, 0.0
+    return allocation, resizes, above, below
 
 
 _triggered = inlined(triggered)
 
 
 @exact
-def trigger(samples: Any, target: Floats, waits: Any, start: float, given: Floats) -> None:
-    """Fill `given`, container by container, sample by sample."""
-    values, seconds, offsets, begun = samples
+def trigger(samples: Any, target: Floats, waits: Any, start: float, allocations: Floats) -> None:
+    """Fill `allocations`, container by container, sample by sample."""
+    values, seconds, offsets, begins = samples
     for i in range(len(offsets) - 1):
-        allocation, left, above, below = start, 0, 0.0, 0.0
+        allocation, resizes, above, below = start, 0, 0.0, 0.0
         for t in range(offsets[i], offsets[i + 1]):
-            left += 1 if begun[t] else 0
+            resizes += 1 if begins[t] else 0
             if t > offsets[i]:
-                now = (allocation, left, above, below)
-                allocation, left, above, below = _triggered(
+                now = (allocation, resizes, above, below)
+                allocation, resizes, above, below = _triggered(
                     now, values[t - 1], seconds[t - 1], target[t], waits
                 )
-            given[t] = allocation
+            allocations[t] = allocation
 
 
 WINDOWS = (0.1, 0.25, 0.5, 1.0, 2.0)
@@ -221,7 +229,7 @@ _RESIZES = 0.9
 
 @dataclass(frozen=True)
 class EventSettings:
-    """How long to search, and for what."""
+    """The number of rules to try, and the share of time that may fall short."""
 
     under_time: float = setting(
         0.05, label="Time short", low=0.001, high=0.5, help="The share of time that may fall short."
@@ -256,19 +264,19 @@ def searched(demand: Demand, settings: EventSettings, start: float, progress: Pr
     """The rule with the least over-allocation on a demand, among those drawn."""
     table = list(product(WINDOWS, LEVELS, CONFIRM, SLACKS, PATIENCE, RESERVES))
     rng = np.random.default_rng(settings.seed)
-    drawn = sorted(rng.permutation(len(table))[: settings.tries].tolist())
-    known: dict[tuple[float, float], Floats] = {}
-    best, least = Rule(1.0, 1.0, 1.0, 0.0, 0.1, 1.0, 0), np.inf
-    for number, place in enumerate(drawn):
+    places = sorted(rng.permutation(len(table))[: settings.tries].tolist())
+    quantiles: dict[tuple[float, float], Floats] = {}
+    best, lowest_cost = Rule(1.0, 1.0, 1.0, 0.0, 0.1, 1.0, 0), np.inf
+    for number, place in enumerate(places):
         if progress is not None:
-            progress(number / len(drawn), "Trying rules")
+            progress(number / len(places), "Trying rules")
         window, level, confirm, slack, patience, reserve = table[place]
-        if (window, level) not in known:
-            known[window, level] = trigger_quantile(demand, window, level, settings)
+        if (window, level) not in quantiles:
+            quantiles[window, level] = trigger_quantile(demand, window, level, settings)
         rule = Rule(window, level, 1.0, confirm, slack, patience, reserve)
-        rule, cost = with_margin(demand, known[window, level], rule, start, settings.under_time)
-        if cost < least:
-            best, least = rule, cost
+        rule, cost = with_margin(demand, quantiles[window, level], rule, start, settings.under_time)
+        if cost < lowest_cost:
+            best, lowest_cost = rule, cost
     return best
 
 
@@ -280,18 +288,18 @@ def with_margin(
     The over-allocation is infinite where no margin achieves it.
     """
     low, high = np.log(_MARGIN_LOW), np.log(_MARGIN_HIGH)
-    found, cost = rule, np.inf
+    best, cost = rule, np.inf
     for step in range(_HALVINGS):
         middle = high if step == 0 else (low + high) / 2
-        tried = replace(rule, margin=float(np.exp(middle)))
-        sums = tally(demand, act(demand, quantile, tried, start)).pooled()
+        candidate = replace(rule, margin=float(np.exp(middle)))
+        sums = tally(demand, act(demand, quantile, candidate, start)).pooled()
         if float(under_time_0(sums)[0]) <= under_time and float(resizes_per_cycle(sums)[0]) <= _RESIZES:
-            high, found, cost = middle, tried, float(over(sums)[0])
+            high, best, cost = middle, candidate, float(over(sums)[0])
         elif step == 0:
             break
         else:
             low = middle
-    return found, cost
+    return best, cost
 
 
 EVENT = Policy(

@@ -30,7 +30,7 @@ _LONGEST = 1000
 
 @dataclass(frozen=True)
 class LookaheadSettings:
-    """How sure to be, and which phases count."""
+    """The quantile of demand, and the probability from which a phase counts."""
 
     level: float = setting(
         0.95, label="Level", low=0.5, high=1.0, help="The quantile of the demand to come that is allocated."
@@ -58,12 +58,12 @@ def transitions(fleet: Fleet, phase: Integers, n: int) -> Floats:
 
 def outlook(matrix: Floats, steps: int) -> tuple[Floats, Floats]:
     """The mean and the largest probability of each phase over the next `steps` samples, (n, n) each."""
-    power, total, most = np.eye(len(matrix)), np.zeros_like(matrix), np.zeros_like(matrix)
+    power, total, largest = np.eye(len(matrix)), np.zeros_like(matrix), np.zeros_like(matrix)
     for _ in range(steps):
         power = power @ matrix
         total += power
-        most = np.maximum(most, power)
-    return total / steps, most
+        largest = np.maximum(largest, power)
+    return total / steps, largest
 
 
 def mixture_quantiles(values: Floats, phase: Integers, weights: Floats, level: float) -> Floats:
@@ -77,15 +77,15 @@ def mixture_quantiles(values: Floats, phase: Integers, weights: Floats, level: f
         Shape (rows, n_phases); a phase's weight is divided evenly over its samples.
     """
     order = np.argsort(values, kind="stable")
-    ordered, mine = values[order], phase[order]
+    ordered, phases = values[order], phase[order]
     sizes = np.bincount(phase, minlength=weights.shape[1])
-    found = np.empty(len(weights))
+    quantiles = np.empty(len(weights))
     for row, shares in enumerate(weights):
         each = np.divide(shares, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
-        mass = np.cumsum(each[mine])
+        mass = np.cumsum(each[phases])
         place = np.searchsorted(mass, level * mass[-1] * (1 - 1e-12))
-        found[row] = ordered[min(int(place), len(ordered) - 1)]
-    return found
+        quantiles[row] = ordered[min(int(place), len(ordered) - 1)]
+    return quantiles
 
 
 def _fit(training: Demand, settings: LookaheadSettings, _progress: Progress | None) -> Fitted:
@@ -95,14 +95,14 @@ def _fit(training: Demand, settings: LookaheadSettings, _progress: Progress | No
     n = int(fleet.labels.max()) + 2
     phase = places(fleet.labels, n)
     steps = int(np.clip(round(fleet.cycle / fleet.period), 1, _LONGEST))
-    mean, most = outlook(transitions(fleet, phase, n), steps)
-    seen = np.bincount(phase, minlength=n) > 0
+    mean, largest = outlook(transitions(fleet, phase, n), steps)
+    occurs = np.bincount(phase, minlength=n) > 0
     if training.resource is Resource.MEMORY:
-        alone = mixture_quantiles(training.values, phase, np.eye(n), settings.level)
-        level = np.where((most >= settings.likely) & seen, alone, -np.inf).max(axis=1)
+        level_of_phase = mixture_quantiles(training.values, phase, np.eye(n), settings.level)
+        level = np.where((largest >= settings.likely) & occurs, level_of_phase, -np.inf).max(axis=1)
     else:
         level = mixture_quantiles(training.values, phase, mean, settings.level)
-    level = np.append(np.where(seen, level, np.nan), np.nan)
+    level = np.append(np.where(occurs, level, np.nan), np.nan)
 
     return by_cycles(Lookahead(fleet.cycle, level))
 
@@ -110,7 +110,7 @@ def _fit(training: Demand, settings: LookaheadSettings, _progress: Progress | No
 @serializable
 @dataclass(frozen=True, eq=False)
 class Lookahead:
-    """What follows the phase of a cycle's last sample."""
+    """Allocates for the phases that follow the phase of a cycle's last sample."""
 
     #: The length of a cycle, seconds.
     cycle: float
@@ -118,7 +118,7 @@ class Lookahead:
     level: Floats
 
     def empty(self) -> None:
-        """Nothing is remembered."""
+        """No memory is needed."""
 
     def decide(self, memory: None, ended: Cycle) -> tuple[None, float]:
         """The amount after the last sample's phase."""

@@ -39,7 +39,7 @@ PHASES = {
     "never": "Never phases",
     "always": "Always phases, where there is a model",
 }
-WHEN = {"act": "samples", "wait": "warm"}
+RESIZE_TIMES = {"act": "samples", "wait": "warm"}
 FIRST_CHOICES = {"act": "Act as soon as there are samples", "wait": "The cold-start value all through"}
 _CLEARLY = 0.95
 _RESIZES = 1.0
@@ -50,7 +50,7 @@ REACTIVE: tuple[Statistic, ...] = (maximum, mean_plus_two_sd, p95)
 
 @dataclass(frozen=True)
 class PhasedockSettings:
-    """How much risk, and what to look at."""
+    """The risk of the fleet, and the features of the forecast."""
 
     under_time: float = setting(
         0.05,
@@ -77,7 +77,7 @@ class PhasedockSettings:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What was chosen, the over-allocation, and an average container's resizes per cycle, in training."""
+    """Chosen prices, with their over-allocation and resizes per cycle in training."""
 
     outlook: Outlook
     prices: Prices
@@ -97,19 +97,19 @@ def planned(outlook: Outlook, hurdle: float, settings: PhasedockSettings) -> Pla
 
     def give(violation: float) -> Floats:
         plan = Plan(outlook, replace(plain, violation=violation), settings.first_cycle, 0.0, 0.0)
-        return outlook.calibrated(MAY[WHEN[settings.first_cycle]], plan.give)
+        return outlook.calibrated(MAY[RESIZE_TIMES[settings.first_cycle]], plan.give)
 
     violation = fitted_price(outlook.demand, settings.under_time, give, outlook.unit)
-    given = give(violation)
-    matched = matched_over(outlook.demand, given, settings.under_time)
-    resizes = float(resizes_per_cycle(tally(outlook.demand, given)).mean())
+    allocation = give(violation)
+    matched = matched_over(outlook.demand, allocation, settings.under_time)
+    resizes = float(resizes_per_cycle(tally(outlook.demand, allocation)).mean())
     return Plan(outlook, replace(plain, violation=violation), settings.first_cycle, matched, resizes)
 
 
-def matched_over(demand: Demand, given: Floats, under_time: float) -> float:
+def matched_over(demand: Demand, allocation: Floats, under_time: float) -> float:
     """The over-allocation at the factor that makes an allocation short for a share of the time."""
-    factor = factors(demand, given, (under_time,))[0]
-    return float(over(tally(demand, factor * given).pooled())[0])
+    factor = factors(demand, allocation, (under_time,))[0]
+    return float(over(tally(demand, factor * allocation).pooled())[0])
 
 
 def best_plan(outlook: Outlook, settings: PhasedockSettings) -> Plan:
@@ -120,9 +120,9 @@ def best_plan(outlook: Outlook, settings: PhasedockSettings) -> Plan:
 
 
 def _fit(training: Demand, settings: PhasedockSettings, progress: Progress | None) -> Fitted:
-    def plan_with(features: str, done: float, message: str) -> Plan:
+    def plan_with(features: str, fraction: float, message: str) -> Plan:
         if progress is not None:
-            progress(done, message)
+            progress(fraction, message)
         return best_plan(learn(training, HORIZON, features, settings.seed), settings)
 
     plan = plan_with("phase" if settings.phases == "always" else "none", 0.0, "Learning what comes")
@@ -135,14 +135,15 @@ def _fit(training: Demand, settings: PhasedockSettings, progress: Progress | Non
         best = int(np.argmin(costs))
         if costs[best] < _CLEARLY * plan.over:
             return by_cycles(rules[best])
-    payer = Payer(plan.outlook.forecaster, plan.prices, WHEN[plan.first_cycle])
-    return Fitted(lambda demand: plan.outlook.by_parts(demand, MAY[WHEN[plan.first_cycle]], plan.give), payer)
+    times = RESIZE_TIMES[plan.first_cycle]
+    payer = Payer(plan.outlook.forecaster, plan.prices, times)
+    return Fitted(lambda demand: plan.outlook.by_parts(demand, MAY[times], plan.give), payer)
 
 
 def _rule_cost(rule: PreviousCycle, outlook: Outlook, under_time: float) -> float:
     """The over-allocation of a reactive rule on the containers to calibrate on."""
-    given = fold_cycles(rule, outlook.demand)
-    return matched_over(outlook.demand, np.where(np.isnan(given), outlook.start, given), under_time)
+    allocation = fold_cycles(rule, outlook.demand)
+    return matched_over(outlook.demand, np.where(np.isnan(allocation), outlook.start, allocation), under_time)
 
 
 PHASEDOCK = Policy(

@@ -36,7 +36,7 @@ _HALVINGS = 10
 
 @dataclass(frozen=True)
 class QuantileSettings:
-    """Which quantile, and of what."""
+    """The share of time that may fall short, and the features of the forecast."""
 
     under_time: float = setting(
         0.05, label="Time short", low=0.001, high=0.5, help="The share of time that may fall short."
@@ -62,7 +62,7 @@ def amount_at(recent: Any, shares: Shares, grid: Floats, level: float) -> Any:
 
 
 def giver(outlook: Outlook, level: float) -> Callable[[Demand, Recent, Integers, Shares], Floats]:
-    """The function that allocates a quantile, in each cycle that of its first sample."""
+    """A function that allocates a quantile of the forecast at the start of each cycle."""
 
     def give(demand: Demand, past: Recent, row: Integers, shares: Shares) -> Floats:
         fleet = demand.fleet
@@ -72,7 +72,7 @@ def giver(outlook: Outlook, level: float) -> Callable[[Demand, Recent, Integers,
 
 
 class QuantileState(NamedTuple):
-    """A container's past, the cycle that it is in, and what it has."""
+    """State of a container: its past, its cycle and its allocation."""
 
     past: Past
     number: int = 0
@@ -88,14 +88,14 @@ class QuantileAdviser:
     level: float
 
     def begin(self, time: float) -> tuple[QuantileState, float]:
-        """Nothing is known."""
+        """An empty past; no allocation yet."""
         return QuantileState(Past(time)), nan
 
     def advise(self, state: QuantileState, last: Sample, time: float) -> tuple[QuantileState, float]:
         """Keep to the amount until the next cycle begins."""
         watch, forest = self.forecaster.watch, self.forecaster.forest
         past, level, row = watch.after(state.past, last, time)
-        number, amount = cycle_number(time, past.begun, watch.cycle), state.amount
+        number, amount = cycle_number(time, past.first_time, watch.cycle), state.amount
         if number != state.number:
             shares = self.forecaster.shares(row, last)
             amount = float(amount_at(level, shares, forest.grid, self.level))
@@ -107,9 +107,9 @@ def calibrated_level(outlook: Outlook, under_time: float) -> float:
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        given = outlook.calibrated(at_cycles, giver(outlook, middle))
-        given = np.where(np.isfinite(given), given, outlook.start)
-        short = float(under_time_0(tally(outlook.demand, given).pooled())[0])
+        allocation = outlook.calibrated(at_cycles, giver(outlook, middle))
+        allocation = np.where(np.isfinite(allocation), allocation, outlook.start)
+        short = float(under_time_0(tally(outlook.demand, allocation).pooled())[0])
         low, high = (middle, high) if short > under_time else (low, middle)
     return high
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RiskSettings:
-    """How much risk the fleet takes, and a container at most."""
+    """The share of time that the fleet, and a single container, may fall short."""
 
     under_time: float = setting(
         0.05,

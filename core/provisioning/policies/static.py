@@ -1,4 +1,4 @@
-"""What never changes: a container's own peak (an oracle), what it was given, or the training set's p95."""
+"""Constant allocations: a container's own peak (an oracle), its recorded limit, or the training set's p95."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.settings_fields import NoSettings
 
 
-def own_peak(demand: Demand) -> Floats:
+def observed_peak(demand: Demand) -> Floats:
     """Each container's largest demand, for all of its samples, shape (n,)."""
     fleet = demand.fleet
     if not fleet.n_samples:
@@ -26,22 +26,22 @@ def own_peak(demand: Demand) -> Floats:
     return np.repeat(np.maximum.reduceat(demand.values, fleet.offsets[:-1]), fleet.lengths)
 
 
-def given(demand: Demand) -> Floats:
-    """What each container was given, shape (n,); NaN where that is unknown."""
-    return demand.values * np.nan if demand.given is None else demand.given
+def recorded_limit(demand: Demand) -> Floats:
+    """The recorded limit of each container at each sample, shape (n,); NaN where unknown."""
+    return demand.values * np.nan if demand.limits is None else demand.limits
 
 
 @serializable
 @dataclass(frozen=True)
 class Constant:
-    """The same amount for every container, always: in a first cycle it is the cold-start value."""
+    """The same amount for every container and cycle; in a first cycle it is the cold-start value."""
 
     #: The length of a cycle, seconds.
     cycle: float
     amount: float
 
     def empty(self) -> None:
-        """Nothing is remembered."""
+        """No memory is needed."""
 
     def decide(self, memory: None, ended: Cycle) -> tuple[None, float]:  # noqa: ARG002 - whatever it was
         """The amount."""
@@ -49,11 +49,11 @@ class Constant:
 
 
 def _fit_peak(_training: Demand, _settings: NoSettings, _progress: Progress | None) -> Allocate:
-    return own_peak
+    return observed_peak
 
 
 def _fit_request(_training: Demand, _settings: NoSettings, _progress: Progress | None) -> Allocate:
-    return given
+    return recorded_limit
 
 
 def _fit_p95(training: Demand, _settings: NoSettings, _progress: Progress | None) -> Fitted:
@@ -71,15 +71,15 @@ STATIC_PEAK = Policy(
 STATIC_REQUEST = Policy(
     "static.request",
     PolicyKind.STATIC,
-    "What the container was given.",
+    "The container’s recorded limit.",
     _fit_request,
-    needs=frozenset({Need.GIVEN}),
+    needs=frozenset({Need.LIMITS}),
     constant=True,
 )
 STATIC_P95 = Policy(
     "static.p95",
     PolicyKind.STATIC,
-    "The 95th percentile of all training samples, for everybody.",
+    "The 95th percentile of all training samples, for every container.",
     _fit_p95,
     constant=True,
 )

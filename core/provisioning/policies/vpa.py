@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from core.provisioning.policy import Fitted
 
 FIRST = {Unit.CORES: (0.01, 1000.0), Unit.BYTES: (1e7, 1e12), Unit.SHARE: (0.001, 10.0)}
-KEPT_SHARE = 1 / 8
+MIN_WEIGHT_SHARE = 1 / 8
 _FORGET = 1e-12
 
 
@@ -67,19 +67,19 @@ class Buckets:
     def of(self, values: Floats) -> Integers:
         """The bucket of each value."""
         place = np.log1p(values * (self.growth / self.first)) / log1p(self.growth) + 1e-9
-        found: Integers = np.minimum(place, self.count - 1).astype(np.int64)
-        return found
+        numbers: Integers = np.minimum(place, self.count - 1).astype(np.int64)
+        return numbers
 
     def end(self, place: int) -> float:
-        """Where a bucket ends; the last has no end, so its start stands for it."""
+        """The upper end of a bucket; the last one has none, so its start stands for it."""
         number = min(place + 1, self.count - 1)
         return float(self.first * ((1 + self.growth) ** number - 1) / self.growth)
 
 
 def buckets_for(unit: Unit, largest: float, growth: float) -> Buckets:
     """The buckets of a unit; without a unit of its own the largest training value scales them."""
-    first, most = FIRST.get(unit, (max(largest, 1e-9) / 1e4, max(largest, 1e-9) * 100))
-    count = int(np.ceil(np.log1p(most * growth / first) / np.log1p(growth))) + 1
+    first, highest = FIRST.get(unit, (max(largest, 1e-9) / 1e4, max(largest, 1e-9) * 100))
+    count = int(np.ceil(np.log1p(highest * growth / first) / np.log1p(growth))) + 1
     return Buckets(first, growth, count)
 
 
@@ -87,7 +87,7 @@ def half_life_of(training: Demand) -> float:
     """24 hours of the 8 days that Kubernetes keeps, scaled to the median lifetime of these containers."""
     fleet = training.fleet
     lived = np.add.reduceat(fleet.seconds, fleet.offsets[:-1])
-    return float(max(np.median(lived) * KEPT_SHARE, fleet.cycle))
+    return float(max(np.median(lived) * MIN_WEIGHT_SHARE, fleet.cycle))
 
 
 def _fit(training: Demand, settings: VpaSettings, _progress: Progress | None) -> Fitted:
@@ -104,7 +104,7 @@ class Histogram:
     """A container's decaying histogram, with weights as of the beginning of its cycle."""
 
     #: When the container's first sample came, seconds; None before it has ended a cycle.
-    begun: float | None = None
+    first_time: float | None = None
     #: Of each bucket; empty before that.
     weights: Floats = field(default_factory=lambda: np.empty(0))
     #: The window of its last sample, and its peak so far; only of memory.
@@ -134,17 +134,17 @@ class Recommender:
     def decide(self, memory: Histogram, ended: Cycle) -> tuple[Histogram, float]:
         """The histogram with the cycle that ended, and its percentile + margin."""
         since, count = float(ended.times[0]), self.buckets.count
-        begun = since if memory.begun is None else memory.begun
-        kept = np.zeros(count) if memory.begun is None else memory.weights
-        values, ages, window, peak = ended.values, ended.times - begun, memory.window, memory.peak
+        start = since if memory.first_time is None else memory.first_time
+        weights_before = np.zeros(count) if memory.first_time is None else memory.weights
+        values, ages, window, peak = ended.values, ended.times - start, memory.window, memory.peak
         signs = np.ones(len(values))
         if self.peaks:
             values, ages, signs, window, peak = self._peak_entries(memory, ended.values, ages)
-        added = signs * 2.0 ** ((ages - (since - begun)) / self.life)
-        weights = kept + np.bincount(self.buckets.of(values), added, minlength=count)
+        added = signs * 2.0 ** ((ages - (since - start)) / self.life)
+        weights = weights_before + np.bincount(self.buckets.of(values), added, minlength=count)
         amount = self.buckets.end(_percentile(weights, self.percentile)) * (1 + self.margin)
         weights *= 0.5 ** ((ended.until - since) / self.life)
-        return Histogram(begun, weights, window, peak), amount
+        return Histogram(start, weights, window, peak), amount
 
     def _peak_entries(
         self, memory: Histogram, values: Floats, ages: Floats
@@ -156,11 +156,11 @@ class Recommender:
         number = np.floor(ages / self.life + 1e-9)
         before, peak = np.full(len(values), np.nan), memory.peak
         for window in dict.fromkeys(number.tolist()):
-            mine = np.flatnonzero(number == window)
-            highest = np.maximum.accumulate(values[mine])
+            in_window = np.flatnonzero(number == window)
+            highest = np.maximum.accumulate(values[in_window])
             if window == memory.window:
-                highest, before[mine[0]] = np.maximum(highest, memory.peak), memory.peak
-            before[mine[1:]], peak = highest[:-1], float(highest[-1])
+                highest, before[in_window[0]] = np.maximum(highest, memory.peak), memory.peak
+            before[in_window[1:]], peak = highest[:-1], float(highest[-1])
         ends, replaced = (number + 1) * self.life, values > before
         risen = replaced | np.isnan(before)
         return (

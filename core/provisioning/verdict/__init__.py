@@ -1,1 +1,1 @@
-"""The verdict: what each workload has now, what is recommended, and what that is worth at which risk."""
+"""The verdict: each workload's current amount, a recommendation, its value and its risk."""

@@ -1,11 +1,11 @@
-"""Which policy to take for a resource, and why: read from a comparison's report."""
+"""Chooses the policy for a resource from a comparison's report, with the reason."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.bootstrap_intervals import LEAST_UNITS
+from core.bootstrap_intervals import MIN_UNITS
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import PolicyKind
 from core.units import MINUS, format_share
@@ -36,19 +36,19 @@ def kind_of(row: Mapping[str, Any]) -> PolicyKind:
     return PolicyKind(POLICIES[name].kind if name in POLICIES else row["kind"])
 
 
-def pick(part: Mapping[str, Any], held_out: int, wanted: str | None = None) -> Pick:
+def pick(part: Mapping[str, Any], held_out: int, override: str | None = None) -> Pick:
     """Choose the policy for one resource.
 
     A policy is taken in place of the best reactive rule only where its whole interval is above zero: over
     groups too where containers were held out by groups, and also where both are short for the same share of
     the held-out containers' time, so that no policy wins by falling short more often than it was calibrated
-    to. Of those, the one with the highest lower bound. With fewer than `LEAST_UNITS` held-out containers, or
+    to. Of those, the one with the highest lower bound. With fewer than `MIN_UNITS` held-out containers, or
     groups of them, nothing can be shown, so the rule is taken.
     """
     rows, best = list(part["policies"]), part.get("best_reactive")
-    if wanted is not None and any(row["policy"] == wanted for row in rows):
-        return Pick(wanted, better=False, by_hand=True, sentence=_by_hand(rows, wanted))
-    if held_out < LEAST_UNITS:
+    if override is not None and any(row["policy"] == override for row in rows):
+        return Pick(override, better=False, by_hand=True, sentence=_by_hand(rows, override))
+    if held_out < MIN_UNITS:
         sentence = f"It did best of the rules without learning; {_FEW}." if best else _NOTHING
         return Pick(best, better=False, by_hand=False, sentence=sentence)
     winner = max((row for row in rows if surely(row) > 0), key=surely, default=None)
@@ -63,15 +63,15 @@ _FEW = "with so few held out no other policy can be shown to be better"
 
 
 def units(report: Mapping[str, Any]) -> int:
-    """How many were held out independently of each other: groups where whole groups were, else containers."""
+    """The number of independent held-out units: groups where whole groups were held out, else containers."""
     split = report["split"]
     if not split.get("tested", True):
         return 0
     return len(split.get("held_out_groups") or split["held_out"])
 
 
-def _by_hand(rows: Sequence[Mapping[str, Any]], wanted: str) -> str:
-    row = next(row for row in rows if row["policy"] == wanted)
+def _by_hand(rows: Sequence[Mapping[str, Any]], override: str) -> str:
+    row = next(row for row in rows if row["policy"] == override)
     if kind_of(row).knows_future:
         return "Chosen in the table. It knows the future, so these amounts cannot be set."
     return "Chosen in the table."

@@ -1,4 +1,4 @@
-"""What a difference in allocation is worth per day, under assumptions that are named beside every figure.
+"""The value per day of a difference in allocation, with its assumptions.
 
 A day is taken to look like the recording: on average as many containers run at once as did while the
 traces were recorded (container-seconds / seconds from the first sample to the last). Where all
@@ -30,7 +30,7 @@ ATTRIBUTES = (
     *("task", "container", "image"),
 )
 """Attributes that tell workloads apart, the best first."""
-MOST = 200
+MAX_ATTRIBUTE_VALUES = 200
 NAMELESS = ("", "*", "-", "?", "nan", "none", "null", "<none>", "unknown")
 """What stands for a missing name; nothing can be set for such a workload."""
 
@@ -55,14 +55,14 @@ def has_name(workload: str | None) -> bool:
 def attribute_of(traces: TraceSet, group_by: str = "") -> str | None:
     """The attribute that tells workloads apart: the comparison's own groups, else the best known name.
 
-    An attribute with more than `MOST` values names single containers and no workloads.
+    An attribute with more than `MAX_ATTRIBUTE_VALUES` values names single containers and no workloads.
     """
     if group_by:
         return group_by
-    there = {name.lower(): name for name in traces.attributes}
-    for known in ATTRIBUTES:
-        if known in there and len({str(each) for each in traces.attributes[there[known]]}) <= MOST:
-            return there[known]
+    names = {name.lower(): name for name in traces.attributes}
+    for name in (names[lower] for lower in ATTRIBUTES if lower in names):
+        if len({str(each) for each in traces.attributes[name]}) <= MAX_ATTRIBUTE_VALUES:
+            return name
     return None
 
 
@@ -73,9 +73,9 @@ def workloads_of(traces: TraceSet, group_by: str = "") -> Workloads:
     if by is None:
         return Workloads(None, ("",), np.zeros(len(alive), np.int64))
     values = groups_of(traces, by)
-    mine = [values[i].strip() for i in alive]
-    numbers, _ = group_numbers(mine)
-    return Workloads(by, tuple(dict.fromkeys(mine)), numbers)
+    texts = [values[i].strip() for i in alive]
+    numbers, _ = group_numbers(texts)
+    return Workloads(by, tuple(dict.fromkeys(texts)), numbers)
 
 
 _HOURS = 24.0
@@ -84,7 +84,7 @@ _DAY = 86_400.0
 
 @dataclass(frozen=True)
 class PriceSettings:
-    """What an hour costs, and how many hours of containers a day has."""
+    """Prices per hour, and container hours per day."""
 
     core_hour: float = setting(
         0.04, label="Price of a core-hour", low=0.0, high=1e6,
@@ -114,7 +114,7 @@ class PriceSettings:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a workload would save; negative where it would need more than now."""
+    """The saving of a workload; negative where it would need more than now."""
 
     #: Cores or bytes saved at any moment, over all containers that run then.
     amount: float
@@ -130,7 +130,7 @@ class Saved:
 
 
 def running(container_seconds: float, recorded: Mapping[str, Any], prices: PriceSettings) -> float:
-    """How many containers of a workload run at once, on average over a day.
+    """The average number of a workload's containers that run at once.
 
     Parameters
     ----------
@@ -141,15 +141,15 @@ def running(container_seconds: float, recorded: Mapping[str, Any], prices: Price
     prices
         May say how many container-hours a day has; the workloads share them as in the recording.
     """
-    whole = float(recorded["container_seconds"])
-    if prices.hours > 0 and whole > 0:
-        return prices.hours / _HOURS * container_seconds / whole
+    seconds = float(recorded["container_seconds"])
+    if prices.hours > 0 and seconds > 0:
+        return prices.hours / _HOURS * container_seconds / seconds
     span = float(recorded["span_s"])
     return container_seconds / span if span > 0 else 0.0
 
 
 def saved(per_container: float, unit: Unit, at_once: float, prices: PriceSettings) -> Saved:
-    """What saving an amount per container is worth when `at_once` containers run all day."""
+    """The value of saving an amount per container while `at_once` containers run all day."""
     amount = per_container * at_once
     match unit:
         case Unit.CORES:
@@ -162,7 +162,7 @@ def saved(per_container: float, unit: Unit, at_once: float, prices: PriceSetting
 
 
 def assumptions(recorded: Mapping[str, Any], prices: PriceSettings) -> list[str]:
-    """What the figures per day rest on, in sentences."""
+    """The assumptions of the figures per day, in sentences."""
     span = float(recorded["span_s"])
     many = running(float(recorded["container_seconds"]), recorded, prices)
     at_once = format_number(many, 1 if many >= 0.1 else 3)

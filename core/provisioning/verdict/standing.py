@@ -1,6 +1,6 @@
-"""How far a result can be trusted: what a few held-out containers show, and what is withheld.
+"""Trust in a result: what a few held-out containers show, and what is withheld.
 
-A result on n held-out containers is a sample of n. With fewer than `LEAST_UNITS` no interval is given
+A result on n held-out containers is a sample of n. With fewer than `MIN_UNITS` no interval is given
 and nothing is called safe. For memory, where falling short once kills, what was seen matters less
 than what n containers can rule out: if none of them ran out of memory, the share of containers that
 would is below 1 − 0.05^(1/n) with 95% confidence (the exact form of the "rule of three", 3/n).
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from core.bootstrap_intervals import LEAST_UNITS
+from core.bootstrap_intervals import MIN_UNITS
 from core.provisioning.fleet import Resource
 from core.units import format_set_share, format_share
 
@@ -27,7 +27,7 @@ _RARE = 0.1
 
 
 class State(StrEnum):
-    """How far a result can be trusted, from not at all to as far as it was measured."""
+    """Levels of trust in a result, from none to as far as it was measured."""
 
     UNTESTED = "untested"
     FEW = "few"
@@ -38,7 +38,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far a result can be trusted."""
+    """The trust in a result, as a level and a sentence."""
 
     #: In a word.
     state: State
@@ -54,14 +54,14 @@ def unseen(containers: int) -> float:
 
 
 def more_needed(held_out: int, containers: int, holdout: float) -> int:
-    """How many more containers are needed until `LEAST_UNITS` of them are held out."""
-    if held_out >= LEAST_UNITS:
+    """The number of further containers until `MIN_UNITS` of them are held out."""
+    if held_out >= MIN_UNITS:
         return 0
-    return max(math.ceil(LEAST_UNITS / holdout - 1e-9) - containers, LEAST_UNITS - held_out)
+    return max(math.ceil(MIN_UNITS / holdout - 1e-9) - containers, MIN_UNITS - held_out)
 
 
 def standing(
-    found: Mapping[str, Any],
+    figures: Mapping[str, Any],
     resource: Resource,
     held_out: int,
     containers: int,
@@ -70,27 +70,31 @@ def standing(
     tested: bool = True,
     groups: int | None = None,
 ) -> Standing:
-    """How far one workload's figures for one resource can be trusted."""
+    """The trust in one workload's figures for one resource."""
     if not tested or held_out == 0:
         return _untested(containers, settings)
-    by_containers = _of_containers(found, resource, held_out, containers, settings)
-    if groups is None or groups >= LEAST_UNITS:
+    by_containers = _of_containers(figures, resource, held_out, containers, settings)
+    if groups is None or groups >= MIN_UNITS:
         return by_containers
-    few = f"They are of {groups} whole groups" if groups > 1 else "They are one whole group"
+    scope = f"They are of {groups} whole groups" if groups > 1 else "They are one whole group"
     state = State.OPEN if by_containers.state is State.SAFE else by_containers.state
     return replace(
-        by_containers, state=state, sentence=f"{by_containers.sentence} {few}; other groups may differ."
+        by_containers, state=state, sentence=f"{by_containers.sentence} {scope}; other groups may differ."
     )
 
 
 def _of_containers(
-    found: Mapping[str, Any], resource: Resource, held_out: int, containers: int, settings: Mapping[str, Any]
+    figures: Mapping[str, Any],
+    resource: Resource,
+    held_out: int,
+    containers: int,
+    settings: Mapping[str, Any],
 ) -> Standing:
-    if held_out < LEAST_UNITS:
-        return _few(found, resource, held_out, containers, settings)
+    if held_out < MIN_UNITS:
+        return _few(figures, resource, held_out, containers, settings)
     if resource is Resource.MEMORY:
-        return _memory(found, held_out)
-    return _cpu(found, held_out, float(settings["tolerance"]))
+        return _memory(figures, held_out)
+    return _cpu(figures, held_out, float(settings["tolerance"]))
 
 
 _WHOLE_GROUPS = (
@@ -117,7 +121,11 @@ def _untested(containers: int, settings: Mapping[str, Any]) -> Standing:
 
 
 def _few(
-    found: Mapping[str, Any], resource: Resource, held_out: int, containers: int, settings: Mapping[str, Any]
+    figures: Mapping[str, Any],
+    resource: Resource,
+    held_out: int,
+    containers: int,
+    settings: Mapping[str, Any],
 ) -> Standing:
     missing = more_needed(held_out, containers, float(settings["holdout"]))
     text = (
@@ -126,8 +134,8 @@ def _few(
         else f"Measured on {held_out} held-out containers: too few for an interval, and nothing to rely on."
     )
     if resource is Resource.MEMORY:
-        text += f" {ran_out(found, held_out)}"
-        if found["events"]:
+        text += f" {ran_out(figures, held_out)}"
+        if figures["events"]:
             return Standing(State.BROKEN, f"{text} {_more(missing)}", missing)
     return Standing(State.FEW, f"{text} {_more(missing)}", missing)
 
@@ -136,27 +144,27 @@ def _more(missing: int) -> str:
     return f"Record about {missing:,} more containers." if missing != 1 else "Record 1 more container."
 
 
-def _memory(found: Mapping[str, Any], held_out: int) -> Standing:
-    if found["events"]:
-        return Standing(State.BROKEN, ran_out(found, held_out))
+def _memory(figures: Mapping[str, Any], held_out: int) -> Standing:
+    if figures["events"]:
+        return Standing(State.BROKEN, ran_out(figures, held_out))
     state = State.SAFE if unseen(held_out) <= _RARE else State.OPEN
-    return Standing(state, ran_out(found, held_out))
+    return Standing(state, ran_out(figures, held_out))
 
 
-def ran_out(found: Mapping[str, Any], held_out: int) -> str:
-    """Which containers would run out of memory, or the upper bound of their share where none would."""
-    if not found["events"]:
+def ran_out(figures: Mapping[str, Any], held_out: int) -> str:
+    """Name containers that would run out of memory, or the upper bound of their share where none would."""
+    if not figures["events"]:
         return (
             f"0 of {held_out:,} held-out containers would run out of memory "
             f"(95% upper bound: {_others(held_out)})."
         )
-    names = ", ".join(found["short"][:3])
-    others = found["containers_short"] - min(len(found["short"]), 3)
-    more = f" and {others:,} more" if others > 0 else ""
-    times = {1: "once", 2: "twice"}.get(found["events"], f"{found['events']:,} times")
+    names = ", ".join(figures["short"][:3])
+    others = figures["containers_short"] - min(len(figures["short"]), 3)
+    omitted = f" and {others:,} more" if others > 0 else ""
+    times = {1: "once", 2: "twice"}.get(figures["events"], f"{figures['events']:,} times")
     return (
-        f"Would run out of memory {times}, in {found['containers_short']:,} of {held_out:,} held-out "
-        f"container{'s' if held_out != 1 else ''}: {names}{more}."
+        f"Would run out of memory {times}, in {figures['containers_short']:,} of {held_out:,} held-out "
+        f"container{'s' if held_out != 1 else ''}: {names}{omitted}."
     )
 
 
@@ -164,8 +172,8 @@ def _others(held_out: int) -> str:
     return format_share(unseen(held_out), 0)
 
 
-def _cpu(found: Mapping[str, Any], held_out: int, tolerance: float) -> Standing:
-    low, high = float(found["short_low"]), float(found["short_high"])
+def _cpu(figures: Mapping[str, Any], held_out: int, tolerance: float) -> Standing:
+    low, high = float(figures["short_low"]), float(figures["short_high"])
     tolerated = format_set_share(tolerance)
     short = f"Short {format_share(low)} to {format_share(high)} of the time (95%)"
     narrow = (
@@ -177,7 +185,7 @@ def _cpu(found: Mapping[str, Any], held_out: int, tolerance: float) -> Standing:
         narrow = f" At most {_others(held_out)} of other containers would be short (95% upper bound)."
     if low > tolerance:
         return Standing(State.BROKEN, f"{short}: more than the tolerated {tolerated}.{narrow}")
-    saved_low, saved_high = found.get("saved_low"), found.get("saved_high")
+    saved_low, saved_high = figures.get("saved_low"), figures.get("saved_high")
     if saved_high is None or saved_high < 0:
         return Standing(State.OPEN, f"{short}. It needs more than there is now.{narrow}")
     if saved_low is None or saved_low <= 0:

@@ -1,4 +1,4 @@
-"""The verdict of a comparison: per workload what it has now, what is recommended, what that saves and risks.
+"""The verdict of a comparison: each workload's current amount, recommendation, saving and risk.
 
 It is made from a report, the choice of policies, and prices alone, so page, exports and command line agree,
 and prices can change without comparing again. Its values: an `Option` is one way to give a resource, a `Line`
@@ -12,7 +12,7 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from core.bootstrap_intervals import LEAST_UNITS
+from core.bootstrap_intervals import MIN_UNITS
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.choice import kind_of, pick, units
 from core.provisioning.verdict.savings import PriceSettings, running, saved
@@ -32,17 +32,17 @@ STEERED, FIXED, EXACT, KEEP = "steered", "fixed", "exact", "keep"
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to give a workload a resource, with what it was measured to do."""
+    """One way to allocate a resource to a workload, with its measured outcome."""
 
     #: ``steered`` by a policy, ``exact`` where that policy never changes it, ``fixed`` in its place, or
     #: ``keep`` where neither kept containers alive, so that they stay as they are.
-    way: str
+    method: str
     #: The policy's name; for a fixed amount, the policy that it stands for.
     policy: str
     #: What a container gets on average, in the resource's unit.
     amount: float
     #: The figures (`core.provisioning.verdict.workload_evidence`).
-    found: Mapping[str, Any]
+    evidence: Mapping[str, Any]
     #: Against now, for all containers of the workload.
     saved: Saved
     #: As a share of what they have now, with its 95% interval, None for few containers.
@@ -51,7 +51,7 @@ class Option:
     #: How far it can be trusted.
     standing: Standing
     #: Whether it did what it promises where it was tested.
-    kept: bool
+    keeps_promise: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Line:
     #: What a container has on average; the limits of how many of the containers are in the traces. Others
     #: count with their own peak.
     now: float
-    given: int
+    with_limit: int
     of: int
     #: The ways to give it; None where a way was not measured.
     steered: Option | None
@@ -102,22 +102,22 @@ class Line:
 
     @property
     def tested(self) -> bool:
-        """Whether what is recommended was judged on containers that it was not made from."""
+        """Whether the recommendation was judged on other containers than those it was made from."""
         return self.recommended is not None and self.recommended.standing.state is not State.UNTESTED
 
     @property
     def settable(self) -> bool:
         """Whether a manifest may say it: an amount that broke its promise where it was tested is withheld."""
-        return self.exported is not None and self.exported.kept
+        return self.exported is not None and self.exported.keeps_promise
 
     @property
     def now_is(self) -> str:
-        """Where `now` is from."""
-        if self.given == 0:
+        """The source of `now`."""
+        if self.with_limit == 0:
             return "none recorded (compared with the observed peak)"
-        if self.given == self.of:
+        if self.with_limit == self.of:
             return "recorded limit"
-        return f"recorded for {self.given:,} of {self.of:,} (others: observed peak)"
+        return f"recorded for {self.with_limit:,} of {self.of:,} (others: observed peak)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,21 +139,21 @@ class Card:
 
     @property
     def money(self) -> float | None:
-        """What is saved per day, all resources together; None where no line has a price."""
-        found = [line.recommended.saved.money for line in self.lines if line.recommended is not None]
-        known = [each for each in found if each is not None]
-        return sum(known) if known else None
+        """The saving per day over all resources; None where no line has a price."""
+        savings = [line.recommended.saved.money for line in self.lines if line.recommended is not None]
+        priced = [each for each in savings if each is not None]
+        return sum(priced) if priced else None
 
     @property
     def tested_money(self) -> float | None:
-        """What is saved per day by what was judged on containers that it was not made from."""
-        found = [line.recommended.saved.money for line in self.lines if line.tested and line.recommended]
-        known = [each for each in found if each is not None]
-        return sum(known) if known else None
+        """The saving per day of recommendations that were judged on other containers."""
+        savings = [line.recommended.saved.money for line in self.lines if line.tested and line.recommended]
+        priced = [each for each in savings if each is not None]
+        return sum(priced) if priced else None
 
     @property
     def worth(self) -> float | None:
-        """What is saved per day: by what was tested, or where nothing was, what it was made from."""
+        """The saving per day of tested recommendations, or of untested ones where nothing was tested."""
         return self.tested_money if self.held_out else self.money
 
     def line(self, resource: Resource) -> Line | None:
@@ -163,7 +163,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a comparison comes to."""
+    """The verdict on all workloads of a comparison."""
 
     #: The attribute that tells workloads apart, or None where all containers are one group.
     by: str | None
@@ -177,29 +177,29 @@ class Verdict:
     risk: Mapping[Resource, Standing]
 
     def total(self, resource: Resource) -> Saved | None:
-        """What all workloads that were tested would save together, as recommended for each.
+        """The saving of all tested workloads together, as recommended for each.
 
         Workloads that would cost more count, too: to leave them out after looking would flatter the sum.
         """
         lines = [card.line(resource) for card in self.cards if card.held_out]
-        found = [
+        savings = [
             line.recommended.saved
             for line in lines
             if line is not None and line.recommended is not None and line.tested
         ]
-        return reduce(add, found) if found else None
+        return reduce(add, savings) if savings else None
 
     @property
     def money(self) -> float | None:
-        """What all workloads that were tested save per day."""
-        found = [card.tested_money for card in self.cards if card.held_out]
-        known = [each for each in found if each is not None]
-        return sum(known) if known else None
+        """The saving per day of all tested workloads."""
+        savings = [card.tested_money for card in self.cards if card.held_out]
+        priced = [each for each in savings if each is not None]
+        return sum(priced) if priced else None
 
     @property
     def against(self) -> str:
-        """What savings are measured against, where that is not a limit; "" where it is."""
-        peaks = [_RESOURCE_NAMES[line.resource] for line in self.whole.lines if line.given < line.of]
+        """The reference of the savings where it is not a limit; "" where it is."""
+        peaks = [_RESOURCE_NAMES[line.resource] for line in self.whole.lines if line.with_limit < line.of]
         if not peaks:
             return ""
         return (
@@ -219,7 +219,7 @@ _FAR = 2.0
 
 def verdict(
     report: Mapping[str, Any],
-    wanted: Mapping[Resource, str] | None = None,
+    overrides: Mapping[Resource, str] | None = None,
     prices: PriceSettings | None = None,
 ) -> Verdict | None:
     """Read the verdict from a report; None where it was made before reports had what this needs."""
@@ -227,16 +227,17 @@ def verdict(
     if "recorded" not in report or not all(map(_readable, parts.values())):
         return None
     picks = {
-        resource: pick(part, units(report), (wanted or {}).get(resource)) for resource, part in parts.items()
+        resource: pick(part, units(report), (overrides or {}).get(resource))
+        for resource, part in parts.items()
     }
-    make = _Maker(report, parts, picks, prices or PriceSettings())
+    make = _VerdictBuilder(report, parts, picks, prices or PriceSettings())
     whole = make.card(None)
     by = report["recorded"]["by"]
     n = len(next(iter(parts.values()))["workloads"]["each"])
     cards = [whole] if by is None else [make.card(number) for number in range(n)]
     cards.sort(key=lambda card: (card.held_out == 0, -(card.worth or 0.0), card.name))
     risk = {resource: _together(resource, whole, cards, report) for resource in parts}
-    return Verdict(by, picks, whole, tuple(cards), {each: found for each, found in risk.items() if found})
+    return Verdict(by, picks, whole, tuple(cards), {each: trust for each, trust in risk.items() if trust})
 
 
 def _readable(part: Mapping[str, Any]) -> bool:
@@ -246,7 +247,7 @@ def _readable(part: Mapping[str, Any]) -> bool:
 def _together(
     resource: Resource, whole: Card, cards: Sequence[Card], report: Mapping[str, Any]
 ) -> Standing | None:
-    """The standing of what is recommended for each workload, over all that were tested.
+    """The standing of the recommendations for one resource, over all tested workloads.
 
     CPU has the standing of its policy over all containers, and is not safe where one workload is short; where
     some workloads get a fixed amount instead, that of the weakest. For memory the kills are added up, also
@@ -257,59 +258,64 @@ def _together(
     if line is None or line.recommended is None:
         return None
     lines = [(card, card.line(resource)) for card in cards if card.held_out]
-    taken = [
+    recommended = [
         (card, each, each.recommended)
         for card, each in lines
         if each is not None and each.recommended is not None
     ]
-    if not taken or (resource is not Resource.MEMORY and all(each.way == STEERED for _, _, each in taken)):
-        return with_workloads(line.recommended.standing, [option.standing for _, _, option in taken])
+    if not recommended or (
+        resource is not Resource.MEMORY and all(each.method == STEERED for _, _, each in recommended)
+    ):
+        return with_workloads(line.recommended.standing, [option.standing for _, _, option in recommended])
     if resource is not Resource.MEMORY:
-        return _mixed([(card, option) for card, _, option in taken])
-    ways = [(card, (each.fixed or option) if option.way == KEEP else option) for card, each, option in taken]
+        return _mixed([(card, option) for card, _, option in recommended])
+    ways = [
+        (card, (each.fixed or option) if option.method == KEEP else option)
+        for card, each, option in recommended
+    ]
     # a limit that was made from the container that it is judged on is not tested by it
-    tried = [(card, option) for card, option in ways if option.standing.state is not State.UNTESTED]
-    if not tried:
+    tested = [(card, option) for card, option in ways if option.standing.state is not State.UNTESTED]
+    if not tested:
         return Standing(State.UNTESTED, _ITSELF)
-    sums = {name: sum(each.found[name] for _, each in tried) for name in ("events", "containers_short")}
-    found = {**sums, "short": [name for _, each in tried for name in each.found["short"]]}
-    judged = sum(card.held_out for card, _ in tried)
-    together = standing(found, resource, judged, whole.containers, report["settings"])
-    taken_ways = {option.way for _, _, option in taken}
-    if len(taken_ways) == 1 and KEEP not in taken_ways:
-        return together
+    sums = {name: sum(each.evidence[name] for _, each in tested) for name in ("events", "containers_short")}
+    evidence = {**sums, "short": [name for _, each in tested for name in each.evidence["short"]]}
+    judged = sum(card.held_out for card, _ in tested)
+    combined = standing(evidence, resource, judged, whole.containers, report["settings"])
+    methods = {option.method for _, _, option in recommended}
+    if len(methods) == 1 and KEEP not in methods:
+        return combined
     return Standing(
-        State.FEW if together.missing else State.OPEN,
-        f"{together.sentence} {_CHOSEN_HERE}",
-        together.missing,
+        State.FEW if combined.missing else State.OPEN,
+        f"{combined.sentence} {_CHOSEN_HERE}",
+        combined.missing,
     )
 
 
-def _mixed(taken: Sequence[tuple[Card, Option]]) -> Standing:
+def _mixed(options: Sequence[tuple[Card, Option]]) -> Standing:
     """The standing of CPU where workloads are steered or get a fixed amount: the weakest of them.
 
     Each was chosen on the containers that it is judged on, so of several none is called safe together.
     """
-    if len(taken) == 1:
-        return taken[0][1].standing
-    short = mean_over(taken, "under_time_0")
-    state = min((option.standing.state for _, option in taken), key=list(State).index)
-    whole = Standing(
+    if len(options) == 1:
+        return options[0][1].standing
+    short = mean_over(options, "under_time_0")
+    state = min((option.standing.state for _, option in options), key=list(State).index)
+    combined = Standing(
         State.OPEN if state in (State.SAFE, State.BROKEN) else state,
         f"Short {format_share(short)} of the time over all workloads together. {_WAYS_CHOSEN_HERE}",
     )
-    return with_workloads(whole, [option.standing for _, option in taken])
+    return with_workloads(combined, [option.standing for _, option in options])
 
 
-def mean_over(taken: Sequence[tuple[Card, Option]], name: str) -> float:
+def mean_over(options: Sequence[tuple[Card, Option]], name: str) -> float:
     """A figure of several workloads together, by how long their containers were judged; 0 of nothing."""
-    seconds = sum(card.judged_seconds for card, _ in taken)
-    total = sum(card.judged_seconds * float(option.found[name]) for card, option in taken)
+    seconds = sum(card.judged_seconds for card, _ in options)
+    total = sum(card.judged_seconds * float(option.evidence[name]) for card, option in options)
     return total / seconds if seconds > 0 else 0.0
 
 
 def with_workloads(whole: Standing, each: Sequence[Standing]) -> Standing:
-    """The standing of CPU over all containers, with how many workloads are short for more than was asked."""
+    """The standing of CPU over all containers, with the number of workloads that fall short."""
     broken = sum(one.state is State.BROKEN for one in each)
     if len(each) < 2 or not broken:
         return whole
@@ -333,7 +339,7 @@ _CHOSEN_HERE = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Maker:
+class _VerdictBuilder:
     report: Mapping[str, Any]
     parts: Mapping[Resource, Mapping[str, Any]]
     picks: Mapping[Resource, Pick]
@@ -367,18 +373,18 @@ class _Maker:
         steered = fixed = exact = None
         policy = choice.policy or ""
         if policy in entry["policies"]:
-            found = entry["policies"][policy]
+            evidence = entry["policies"][policy]
             steered = self._option(
-                STEERED, policy, resource, unit, entry, found, tested=tested, groups=groups or None
+                STEERED, policy, resource, unit, entry, evidence, tested=tested, groups=groups or None
             )
-            if found["exact"] is not None:
-                exact = self._option(EXACT, policy, resource, unit, entry, found["exact"], tested=tested)
+            if evidence["exact"] is not None:
+                exact = self._option(EXACT, policy, resource, unit, entry, evidence["exact"], tested=tested)
         if entry["fixed"] is not None:
-            found = entry["fixed"]
+            evidence = entry["fixed"]
             fixed = self._option(
-                FIXED, policy, resource, unit, entry, found, tested=tested and found["tested"]
+                FIXED, policy, resource, unit, entry, evidence, tested=tested and evidence["tested"]
             )
-        given = can_be_given(policy, self.parts[resource])
+        is_exportable = is_settable(policy, self.parts[resource])
         recommended = _recommended(
             resource, choice, steered, fixed, float(self.report["settings"]["tolerance"])
         )
@@ -388,32 +394,32 @@ class _Maker:
             resource,
             unit,
             now=entry["now"]["amount"],
-            given=entry["now"]["given"],
+            with_limit=entry["now"]["given"],
             of=entry["now"]["of"],
             steered=steered,
             fixed=fixed,
             recommended=recommended,
-            exported=(exact or fixed) if given else None,
+            exported=(exact or fixed) if is_exportable else None,
             by_phase=tuple(_phase_amount(each) for each in entry.get("phases", ())),
         )
 
     def _option(
         self,
-        way: str,
+        method: str,
         policy: str,
         resource: Resource,
         unit: Unit,
         entry: Mapping[str, Any],
-        found: Mapping[str, Any],
+        evidence: Mapping[str, Any],
         *,
         tested: bool,
         groups: int | None = None,
     ) -> Option:
         at_once = running(entry["container_seconds"], self.report["recorded"], self.prices)
         now, containers = entry["now"]["amount"], entry["training"] + len(entry["held_out"])
-        low, high = found.get("saved_low"), found.get("saved_high")
+        low, high = evidence.get("saved_low"), evidence.get("saved_high")
         trust = standing(
-            found,
+            evidence,
             resource,
             len(entry["held_out"]),
             containers,
@@ -422,39 +428,39 @@ class _Maker:
             groups=groups,
         )
         return Option(
-            way=way,
+            method=method,
             policy=policy,
-            amount=found["amount"],
-            found=found,
-            saved=saved(now - found["amount"], unit, at_once, self.prices),
-            saved_share=1.0 - found["amount"] / now if now > 0 else None,
+            amount=evidence["amount"],
+            evidence=evidence,
+            saved=saved(now - evidence["amount"], unit, at_once, self.prices),
+            saved_share=1.0 - evidence["amount"] / now if now > 0 else None,
             interval=None if low is None or high is None else (low, high),
             standing=trust,
-            kept=trust.state is not State.BROKEN and (not tested or self._keeps(found, resource)),
+            keeps_promise=trust.state is not State.BROKEN and (not tested or self._keeps(evidence, resource)),
         )
 
     def _keep(self, entry: Mapping[str, Any], unit: Unit, fixed: Option) -> Option:
-        """What containers have now, where nothing that was tried in its place kept them alive."""
-        state = State.FEW if len(entry["held_out"]) < LEAST_UNITS else State.OPEN
+        """The option to keep the current amount, where no alternative kept containers alive."""
+        state = State.FEW if len(entry["held_out"]) < MIN_UNITS else State.OPEN
         sentence = fixed.standing.sentence
         leave = f"Leave its memory as it is. A fixed limit: {sentence[:1].lower()}{sentence[1:]}"
         return Option(
-            way=KEEP,
+            method=KEEP,
             policy="",
             amount=entry["now"]["amount"],
-            found=entry["now"]["found"],
+            evidence=entry["now"]["found"],
             saved=saved(0.0, unit, 0.0, self.prices),
             saved_share=0.0,
             interval=None,
             standing=Standing(state, leave, fixed.standing.missing),
-            kept=True,
+            keeps_promise=True,
         )
 
-    def _keeps(self, found: Mapping[str, Any], resource: Resource) -> bool:
+    def _keeps(self, evidence: Mapping[str, Any], resource: Resource) -> bool:
         """Whether held-out containers were not short far more often than promised, or killed at all."""
         if resource is Resource.MEMORY:
-            return not found["events"]
-        return bool(found["under_time_0"] <= _FAR * self.report["settings"]["tolerance"])
+            return not evidence["events"]
+        return bool(evidence["under_time_0"] <= _FAR * self.report["settings"]["tolerance"])
 
 
 def _recommended(
@@ -470,13 +476,15 @@ def _recommended(
     if choice.by_hand or fixed is None:
         return steered or fixed
     if resource is Resource.MEMORY:
-        kept = (each for each in (steered, fixed) if each is not None and not each.found["events"])
-        return next(kept, None)
-    if steered is None or not fixed.kept or fixed.standing.state is State.UNTESTED:
+        without_kills = (
+            each for each in (steered, fixed) if each is not None and not each.evidence["events"]
+        )
+        return next(without_kills, None)
+    if steered is None or not fixed.keeps_promise or fixed.standing.state is State.UNTESTED:
         return steered or fixed
-    allowed = max(float(steered.found["under_time_0"]), tolerance)
-    better = fixed.amount <= steered.amount and fixed.found["under_time_0"] <= allowed
-    return fixed if better or not steered.kept else steered
+    allowed = max(float(steered.evidence["under_time_0"]), tolerance)
+    better = fixed.amount <= steered.amount and fixed.evidence["under_time_0"] <= allowed
+    return fixed if better or not steered.keeps_promise else steered
 
 
 def _phase_amount(entry: Mapping[str, Any]) -> PhaseAmount:
@@ -490,7 +498,7 @@ def _phase_amount(entry: Mapping[str, Any]) -> PhaseAmount:
     )
 
 
-def can_be_given(policy: str, part: Mapping[str, Any]) -> bool:
+def is_settable(policy: str, part: Mapping[str, Any]) -> bool:
     """Whether what a policy gives can be set; policies that know the future cannot be followed."""
     row = next((row for row in part["policies"] if row["policy"] == policy), None)
     return row is not None and not kind_of(row).knows_future

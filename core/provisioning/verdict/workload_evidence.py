@@ -1,4 +1,4 @@
-"""What a comparison found for each workload: the sums from which a verdict and its manifests are made.
+"""Evidence of a comparison for each workload: the sums behind a verdict and its manifests.
 
 Everything is measured on held-out containers at matched violation, so the verdict can be read from the
 report alone: how much each workload has now, how much every policy and a fixed amount would give it, how
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.bootstrap_intervals import LEAST_UNITS, bounds, resampled
+from core.bootstrap_intervals import MIN_UNITS, bounds, resampled
 from core.provisioning.evaluation.metrics import Tally, tally
 from core.provisioning.fleet import ROLES, Resource, is_limit
-from core.provisioning.policies.static import own_peak
+from core.provisioning.policies.static import observed_peak
 from core.units import Unit
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _ROUNDING = 1e-12
 # the samples in one phase gives the amount of that phase.
 
 
-def least_amounts(demand: Demand, tolerance: float, headroom: float) -> Floats:
+def smallest_amounts(demand: Demand, tolerance: float, headroom: float) -> Floats:
     """The smallest fixed amount that is enough for each container, shape (n_containers,)."""
     fleet = demand.fleet
     return _smallest_enough(demand, np.arange(fleet.n_samples), fleet.offsets, tolerance, headroom)
@@ -74,8 +74,8 @@ class PhaseNeeds:
     amount: Floats
 
 
-def least_by_phase(demand: Demand, tolerance: float, headroom: float) -> PhaseNeeds | None:
-    """`least_amounts` of each container in each phase that it was in; None without a phase model."""
+def smallest_by_phase(demand: Demand, tolerance: float, headroom: float) -> PhaseNeeds | None:
+    """`smallest_amounts` of each container in each phase that it was in; None without a phase model."""
     fleet = demand.fleet
     if fleet.labels is None:
         return None
@@ -83,8 +83,8 @@ def least_by_phase(demand: Demand, tolerance: float, headroom: float) -> PhaseNe
     container, phase = fleet.container[order], fleet.labels[order].astype(np.int64)
     changed = (container[1:] != container[:-1]) | (phase[1:] != phase[:-1])
     begins = np.append(0, np.flatnonzero(changed) + 1)
-    least = _smallest_enough(demand, order, np.append(begins, fleet.n_samples), tolerance, headroom)
-    return PhaseNeeds(container[begins], phase[begins], least)
+    amounts = _smallest_enough(demand, order, np.append(begins, fleet.n_samples), tolerance, headroom)
+    return PhaseNeeds(container[begins], phase[begins], amounts)
 
 
 _STEPS = {Unit.CORES: 0.01, Unit.BYTES: 2.0**20, Unit.SHARE: 0.001}
@@ -103,23 +103,23 @@ def rounded_up(value: float, unit: Unit) -> float:
 
 
 def present_amount(demand: Demand, features: Sequence[Feature]) -> tuple[Floats, Truths]:
-    """What each container has at each sample, and which containers' limits the traces give.
+    """The current amount of each container at each sample, and which containers have a recorded limit.
 
     Returns
     -------
-    amount, given
+    amount, has_limit
         Shapes (n,) and (n_containers,). A limit counts where somebody set it throughout a container's life
         (`core.provisioning.fleet.is_limit`).
     """
     fleet, (_, role) = demand.fleet, ROLES[demand.resource]
     limit = next((f for f in features if f.role is role and f.unit is demand.unit), None)
-    peak = own_peak(demand)
+    peak = observed_peak(demand)
     if limit is None or limit.name not in fleet.columns:
         return peak, np.zeros(fleet.n_containers, bool)
     values = fleet.columns[limit.name]
     usable = is_limit(values, limit.unit)
-    given = np.logical_and.reduceat(usable, fleet.offsets[:-1])
-    return np.where(np.repeat(given, fleet.lengths), values, peak), given
+    has_limit = np.logical_and.reduceat(usable, fleet.offsets[:-1])
+    return np.where(np.repeat(has_limit, fleet.lengths), values, peak), has_limit
 
 
 _NAMED = 20
@@ -136,7 +136,7 @@ class Side:
     #: What they have at each sample, shape (n,).
     now: Floats
     #: Which of them have a limit in the traces, shape (n_containers,).
-    given: Truths
+    has_limit: Truths
     #: The workload of each, shape (n_containers,).
     workload: Integers
     #: The share of its time that a container may be short of CPU.
@@ -147,25 +147,25 @@ class Side:
     @cached_property
     def enough(self) -> Floats:
         """The fixed amount that would be enough for each container, shape (n_containers,)."""
-        return least_amounts(self.demand, self.tolerance, self.headroom)
+        return smallest_amounts(self.demand, self.tolerance, self.headroom)
 
     @cached_property
     def enough_by_phase(self) -> PhaseNeeds | None:
-        """The same by phase; None without a phase model."""
-        return least_by_phase(self.demand, self.tolerance, self.headroom)
+        """The sufficient fixed amount by container and phase; None without a phase model."""
+        return smallest_by_phase(self.demand, self.tolerance, self.headroom)
 
     @cached_property
     def seconds(self) -> Floats:
-        """How long each container was recorded, shape (n_containers,)."""
+        """The duration of each container's recording, shape (n_containers,)."""
         return _per_container(self.demand, self.demand.fleet.seconds)
 
     @cached_property
     def has(self) -> Floats:
-        """What each container has now times its seconds, shape (n_containers,)."""
+        """The current amount of each container times its seconds, shape (n_containers,)."""
         return _per_container(self.demand, self.now * self.demand.fleet.seconds)
 
     @cached_property
-    def kept(self) -> Tally:
+    def tally_now(self) -> Tally:
         """The sums of what containers have now."""
         return tally(self.demand, self.now)
 
@@ -175,8 +175,8 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """One policy's sums, and what it gave each container at first."""
+class _Evaluated:
+    """One policy's sums, and its first allocation of each container."""
 
     name: str
     sums: Tally
@@ -190,10 +190,10 @@ def workload_evidence(
     held_out: Side,
     workloads: Workloads,
 ) -> dict[str, Any]:
-    """What was found for all containers together and for each workload, as JSON takes it."""
+    """The evidence for all containers together and for each workload, as a JSON object."""
     fleet = held_out.demand.fleet
-    found = [
-        _Found(
+    evaluated = [
+        _Evaluated(
             exam.policy.name,
             exam.matched,
             exam.factor * exam.allocation[fleet.offsets[:-1]],
@@ -201,7 +201,7 @@ def workload_evidence(
         )
         for exam in compared.exams
     ]
-    make = _Maker(found, training, held_out, compared.draws, compared.seed)
+    make = _EvidenceBuilder(evaluated, training, held_out, compared.draws, compared.seed)
     return {
         "everything": make.entry(None, "", fixed=workloads.by is None),
         "each": [
@@ -213,69 +213,72 @@ def workload_evidence(
 
 
 @dataclass(frozen=True, eq=False)
-class _Maker:
-    found: list[_Found]
+class _EvidenceBuilder:
+    evaluated: list[_Evaluated]
     training: Side
     held_out: Side
     draws: int
     seed: int
 
     def entry(self, workload: int | None, name: str, *, fixed: bool) -> dict[str, Any]:
-        """What was found for one workload."""
-        tried, learned = self.held_out.of(workload), self.training.of(workload)
-        same = self.held_out is self.training
-        side, mine = (self.held_out, tried) if len(tried) else (self.training, learned)
-        seconds = self.held_out.seconds[tried].sum() + (0.0 if same else self.training.seconds[learned].sum())
-        lasting = float(side.seconds[mine].sum())
+        """The evidence for one workload."""
+        held_out, learned = self.held_out.of(workload), self.training.of(workload)
+        is_single = self.held_out is self.training
+        side, selected = (self.held_out, held_out) if len(held_out) else (self.training, learned)
+        learned_seconds = 0.0 if is_single else self.training.seconds[learned].sum()
+        seconds = self.held_out.seconds[held_out].sum() + learned_seconds
+        lasting = float(side.seconds[selected].sum())
         return {
             "name": name,
-            "training": 0 if same else len(learned),
-            "held_out": [self.held_out.demand.fleet.ids[i] for i in tried.tolist()],
+            "training": 0 if is_single else len(learned),
+            "held_out": [self.held_out.demand.fleet.ids[i] for i in held_out.tolist()],
             "container_seconds": float(seconds),
             "judged_seconds": lasting,
             "now": {
-                "amount": float(side.has[mine].sum()) / lasting if lasting > 0 else 0.0,
-                "given": int(side.given[mine].sum()),
-                "of": len(mine),
-                "found": _figures(side.kept.only(mine), [side.demand.fleet.ids[i] for i in mine.tolist()]),
+                "amount": float(side.has[selected].sum()) / lasting if lasting > 0 else 0.0,
+                "given": int(side.has_limit[selected].sum()),
+                "of": len(selected),
+                "found": _figures(
+                    side.tally_now.only(selected), [side.demand.fleet.ids[i] for i in selected.tolist()]
+                ),
             },
-            "policies": self._policies(tried, exact=fixed),
-            "fixed": self._fixed(tried, learned) if fixed else None,
-            "phases": self._by_phase(tried, learned) if fixed else [],
+            "policies": self._policies(held_out, exact=fixed),
+            "fixed": self._fixed(held_out, learned) if fixed else None,
+            "phases": self._by_phase(held_out, learned) if fixed else [],
         }
 
-    def _policies(self, tried: Integers, *, exact: bool) -> dict[str, Any]:
-        if not len(tried):
+    def _policies(self, held_out: Integers, *, exact: bool) -> dict[str, Any]:
+        if not len(held_out):
             return {}
-        sums = [each.sums.only(tried) for each in self.found]
-        intervals = self._intervals(sums, tried)
+        sums = [each.sums.only(held_out) for each in self.evaluated]
+        intervals = self._intervals(sums, held_out)
         return {
             each.name: {
-                **self._figures(mine, tried, interval),
-                "exact": self._exactly(_constant(mine, each.first[tried]), tried)
+                **self._figures(mine, held_out, interval),
+                "exact": self._exactly(_constant(mine, each.first[held_out]), held_out)
                 if exact and each.constant
                 else None,
             }
-            for each, mine, interval in zip(self.found, sums, intervals, strict=True)
+            for each, mine, interval in zip(self.evaluated, sums, intervals, strict=True)
         }
 
-    def _exactly(self, constant: float | None, tried: Integers) -> dict[str, Any] | None:
-        """What a policy that never changes comes to once its amount is rounded to what can be given."""
+    def _exactly(self, constant: float | None, held_out: Integers) -> dict[str, Any] | None:
+        """The figures of a constant policy, with its amount rounded to a step that can be set."""
         if constant is None:
             return None
         amount = rounded_up(constant, self.held_out.demand.unit)
-        return self._judged(amount, self.held_out, tried, tested=self.held_out is not self.training)
+        return self._judged(amount, self.held_out, held_out, tested=self.held_out is not self.training)
 
     def _judged(self, amount: float, side: Side, on: Integers, *, tested: bool) -> dict[str, Any]:
-        """What giving some containers one amount comes to; with intervals where that is a test."""
+        """The figures of one amount for some containers; with intervals where that is a test."""
         demand = side.demand.only(on)
         sums = tally(demand, np.full(demand.fleet.n_samples, amount))
         intervals = self._intervals([sums], on)[0] if tested else {}
         return {"request": amount, "tested": tested, **_figures(sums, demand.fleet.ids), **intervals}
 
-    def _fixed(self, tried: Integers, learned: Integers) -> dict[str, Any]:
+    def _fixed(self, held_out: Integers, learned: Integers) -> dict[str, Any]:
         """The fixed amount from training containers, or from the held-out ones where there are no others."""
-        side, made_from, judged, on = self._sides(tried, learned)
+        side, made_from, judged, on = self._sides(held_out, learned)
         amount = rounded_up(float(side.enough[made_from].max()), side.demand.unit)
         ids = side.demand.fleet.ids
         return {
@@ -283,29 +286,29 @@ class _Maker:
             "made_from": [ids[i] for i in made_from.tolist()],
         }
 
-    def _sides(self, tried: Integers, learned: Integers) -> tuple[Side, Integers, Side, Integers]:
-        """Which containers a fixed amount is made from, and which it is judged on: others where possible."""
-        side, made_from = (self.training, learned) if len(learned) else (self.held_out, tried)
-        tested = len(tried) and len(learned) and self.held_out is not self.training
-        return (side, made_from, self.held_out, tried) if tested else (side, made_from, side, made_from)
+    def _sides(self, held_out: Integers, learned: Integers) -> tuple[Side, Integers, Side, Integers]:
+        """The containers to make a fixed amount from, and those to judge it on: others where possible."""
+        side, made_from = (self.training, learned) if len(learned) else (self.held_out, held_out)
+        tested = len(held_out) and len(learned) and self.held_out is not self.training
+        return (side, made_from, self.held_out, held_out) if tested else (side, made_from, side, made_from)
 
-    def _by_phase(self, tried: Integers, learned: Integers) -> list[dict[str, Any]]:
+    def _by_phase(self, held_out: Integers, learned: Integers) -> list[dict[str, Any]]:
         """The fixed amount of each phase, by the same rule, judged on the samples in that phase alone."""
-        side, made_from, judged, on = self._sides(tried, learned)
+        side, made_from, judged, on = self._sides(held_out, learned)
         needs = side.enough_by_phase
         if needs is None:
             return []
-        mine = np.isin(needs.container, made_from)
+        is_source = np.isin(needs.container, made_from)
         demand = judged.demand.only(on)
         labels, seconds = demand.fleet.labels, demand.fleet.seconds
-        found = []
-        for phase in sorted(set(needs.phase[mine].tolist()), key=lambda number: (number < 0, number)):
-            learned_from = needs.amount[mine & (needs.phase == phase)]
+        amounts = []
+        for phase in sorted(set(needs.phase[is_source].tolist()), key=lambda number: (number < 0, number)):
+            learned_from = needs.amount[is_source & (needs.phase == phase)]
             amount = rounded_up(float(learned_from.max()), demand.unit)
             inside = np.flatnonzero(labels == phase)
             lasting = float(seconds[inside].sum())
             short = inside[demand.values[inside] > amount]
-            found.append(
+            amounts.append(
                 {
                     "phase": phase,
                     "request": amount,
@@ -316,28 +319,28 @@ class _Maker:
                     "containers_short": len(np.unique(demand.fleet.container[short])),
                 }
             )
-        return found
+        return amounts
 
-    def _figures(self, sums: Tally, tried: Integers, interval: dict[str, Any]) -> dict[str, Any]:
+    def _figures(self, sums: Tally, held_out: Integers, interval: dict[str, Any]) -> dict[str, Any]:
         ids = self.held_out.demand.fleet.ids
-        return {**_figures(sums, [ids[i] for i in tried.tolist()]), **interval}
+        return {**_figures(sums, [ids[i] for i in held_out.tolist()]), **interval}
 
-    def _intervals(self, sums: list[Tally], tried: Integers) -> list[dict[str, Any]]:
+    def _intervals(self, sums: list[Tally], held_out: Integers) -> list[dict[str, Any]]:
         """Bootstrap intervals of the saving against now and of the time short; none for few containers."""
-        if len(tried) < LEAST_UNITS:
+        if len(held_out) < MIN_UNITS:
             return [{} for _ in sums]
-        now, seconds = self.held_out.has[tried], self.held_out.seconds[tried]
+        now, seconds = self.held_out.has[held_out], self.held_out.seconds[held_out]
         columns = [each for one in sums for each in (one.allocated, one.violated)]
-        drawn = resampled(np.stack([*columns, now, seconds], axis=1), min(self.draws, _DRAWS), self.seed)
-        found = []
+        resamples = resampled(np.stack([*columns, now, seconds], axis=1), min(self.draws, _DRAWS), self.seed)
+        intervals = []
         for place in range(len(sums)):
             with np.errstate(divide="ignore", invalid="ignore"):
-                saved = bounds(1.0 - drawn[:, 2 * place] / drawn[:, -2])
-                short = bounds(drawn[:, 2 * place + 1] / drawn[:, -1])
-            found.append(
+                saved = bounds(1.0 - resamples[:, 2 * place] / resamples[:, -2])
+                short = bounds(resamples[:, 2 * place + 1] / resamples[:, -1])
+            intervals.append(
                 {"saved_low": saved[0], "saved_high": saved[1], "short_low": short[0], "short_high": short[1]}
             )
-        return found
+        return intervals
 
 
 def _figures(sums: Tally, ids: tuple[str, ...] | list[str]) -> dict[str, Any]:
@@ -363,8 +366,8 @@ def _figures(sums: Tally, ids: tuple[str, ...] | list[str]) -> dict[str, Any]:
 def _constant(sums: Tally, first: Floats) -> float | None:
     """The one amount that all containers get all the time, or None where there is none."""
     high = float(first.max())
-    same = not sums.resizes.any() and high - float(first.min()) <= _SAME * max(high, 1.0)
-    return high if same and high > 0 else None
+    is_constant = not sums.resizes.any() and high - float(first.min()) <= _SAME * max(high, 1.0)
+    return high if is_constant and high > 0 else None
 
 
 def _per_container(demand: Demand, values: Floats) -> Floats:

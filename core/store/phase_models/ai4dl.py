@@ -60,9 +60,9 @@ def import_ai4dl(
     """
     named = next((each for each in (folder, crbm, kmeans, scaler) if each is not None), None)
     with guard_reader(named):
-        found = _find(Path(folder)) if folder is not None else {}
-        given = {k: Path(p) for k, p in (("crbm", crbm), ("kmeans", kmeans), ("scaler", scaler)) if p}
-        parts = {**found, **given}
+        files = _find(Path(folder)) if folder is not None else {}
+        chosen_files = {k: Path(p) for k, p in (("crbm", crbm), ("kmeans", kmeans), ("scaler", scaler)) if p}
+        parts = {**files, **chosen_files}
         _need_all(parts, base)
         return _imported(parts, initializer, base, features)
 
@@ -83,11 +83,11 @@ def _imported(
     centres = read_kmeans(parts["kmeans"]) if "kmeans" in parts else base.centres if base else None
     if encoder is None or centres is None:
         raise AssertionError
-    kept = base.expansions if base is not None and "kmeans" not in parts else ()
-    told = _initializer(initializer, parts.get("crbm"))
-    settings = _settings(told, len(centres), encoder.size, encoder.history, base)
+    expansions = base.expansions if base is not None and "kmeans" not in parts else ()
+    stored_settings = _initializer(initializer, parts.get("crbm"))
+    settings = _settings(stored_settings, len(centres), encoder.size, encoder.history, base)
     record = TrainingRecord(read_errors(parts["crbm"])) if "crbm" in parts else TrainingRecord()
-    model = PhaseModel(chosen, scale, encoder, centres, settings, kept, record, origin="ai4dl")
+    model = PhaseModel(chosen, scale, encoder, centres, settings, expansions, record, origin="ai4dl")
     model.check()
     return model
 
@@ -249,23 +249,29 @@ def _canonical(scaler: Scaler, columns: Sequence[MappedColumn]) -> Scaler:
 
 
 def _settings(
-    told: dict[str, Any], phases: int, hidden: int, history: int, base: PhaseModel | None
+    stored_settings: dict[str, Any], phases: int, hidden: int, history: int, base: PhaseModel | None
 ) -> PhaseSettings:
     start = base.settings.to_dict() if base is not None else PhaseSettings(solver="online").to_dict()
-    known = {"phases": phases, "hidden": hidden, "history": history, "warmup": "zeros", "encoder": "crbm"}
-    return build(PhaseSettings, {**start, **told, **known})
+    from_arrays = {
+        "phases": phases,
+        "hidden": hidden,
+        "history": history,
+        "warmup": "zeros",
+        "encoder": "crbm",
+    }
+    return build(PhaseSettings, {**start, **stored_settings, **from_arrays})
 
 
 def _beside(crbm: Path | None) -> Path | None:
     return None if crbm is None else (crbm if crbm.is_dir() else crbm.parent) / INITIALIZER
 
 
-def _initializer(given: str | Path | None, crbm: Path | None) -> dict[str, Any]:
-    file = Path(given) if given is not None else _beside(crbm)
+def _initializer(path: str | Path | None, crbm: Path | None) -> dict[str, Any]:
+    file = Path(path) if path is not None else _beside(crbm)
     if file is None or not file.exists():
         return {}
     try:
         values = json.loads(_read(file))
-        return {ours: values[theirs] for theirs, ours in SETTING_NAMES.items() if theirs in values}
+        return {name: values[key] for key, name in SETTING_NAMES.items() if key in values}
     except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"“{file.name}” is not JSON.", "Get the file from its authors again.") from error

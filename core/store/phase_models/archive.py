@@ -1,4 +1,4 @@
-"""What a file of our own format says of a model: its description and its arrays, and the way back."""
+"""Our own file format of a model: its description and its arrays, both ways."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from core.traces.model import Feature, Role
 from core.units import Unit
 
 MAX_EXPANSIONS = 256
-AGAIN = "Export the model again, or get a fresh copy of the file."
+REMEDY = "Export the model again, or get a fresh copy of the file."
 
 ArrayMember = npt.NDArray[Any]
 
@@ -41,12 +41,12 @@ def features_of(model: PhaseModel) -> list[dict[str, str]]:
 
 
 def expansions_of(model: PhaseModel) -> list[dict[str, Any]]:
-    """Which phase was expanded into which."""
+    """The phase that each expansion divides."""
     return [{"phase": each.phase, "ids": list(each.ids)} for each in model.expansions]
 
 
 def arrays_of(model: PhaseModel) -> dict[str, ArrayMember]:
-    """All numbers that a model predicts with, by name."""
+    """All arrays that a model predicts with, by name."""
     return {
         "scaler_mean": model.scaler.mean,
         "scaler_scale": model.scaler.scale,
@@ -57,7 +57,7 @@ def arrays_of(model: PhaseModel) -> dict[str, ArrayMember]:
 
 
 def description_of(model: PhaseModel) -> dict[str, Any]:
-    """All but the arrays, as JSON can hold it."""
+    """The model without its arrays, as a JSON object."""
     return {
         "origin": model.origin,
         "features": features_of(model),
@@ -76,7 +76,7 @@ def model_of(facts: dict[str, Any], arrays: dict[str, ArrayMember]) -> PhaseMode
     not what it has to be; InputError if more phases are expanded than can be meant.
     """
     features = tuple(Feature(str(f["name"]), Role(f["role"]), Unit(f["unit"])) for f in facts["features"])
-    own = {
+    encoder_arrays = {
         name.removeprefix("encoder_"): part for name, part in arrays.items() if name.startswith("encoder_")
     }
     scaler = Scaler(arrays["scaler_mean"].astype(np.float64), arrays["scaler_scale"].astype(np.float64))
@@ -85,7 +85,7 @@ def model_of(facts: dict[str, Any], arrays: dict[str, ArrayMember]) -> PhaseMode
     model = PhaseModel(
         features=features,
         scaler=scaler,
-        encoder=ENCODERS[str(facts["encoder"])].load(own, len(features)),
+        encoder=ENCODERS[str(facts["encoder"])].load(encoder_arrays, len(features)),
         centres=_centres(arrays["centres"]),
         settings=PhaseSettings.from_dict(facts["settings"]),
         training=_record(facts["training"]),
@@ -93,7 +93,7 @@ def model_of(facts: dict[str, Any], arrays: dict[str, ArrayMember]) -> PhaseMode
         origin=str(facts["origin"]),
     )
     if len(facts["expansions"]) > MAX_EXPANSIONS:
-        raise InputError(f"The model has more than {MAX_EXPANSIONS} expanded phases.", AGAIN)
+        raise InputError(f"The model has more than {MAX_EXPANSIONS} expanded phases.", REMEDY)
     for place, each in enumerate(facts["expansions"]):
         model = _expanded(model, each, _centres(arrays[f"expansion_{place}"]))
     model.check()
@@ -192,11 +192,11 @@ def _zipped(parts: dict[str, bytes]) -> bytes:
 def model_fingerprint(model: PhaseModel) -> str:
     """A fingerprint of what a model predicts, 64 hexadecimal digits; equal ones mean equal labels."""
     facts = {"features": features_of(model), "warmup": model.warmup, "expansions": expansions_of(model)}
-    whole = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
     for name, values in sorted(arrays_of(model).items()):
-        whole.update(f"{name} {values.dtype.str} {values.shape}".encode())
-        whole.update(np.ascontiguousarray(values).tobytes())
-    return whole.hexdigest()
+        digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()
 
 
 def _parts(model: PhaseModel) -> tuple[bytes, bytes]:
@@ -242,7 +242,7 @@ def _bounded(file: Any) -> bytes:
     with file:
         data: bytes = file.read(MAX_PART + 1)
     if len(data) > MAX_PART:
-        raise InputError(f"A part of the model is larger than {MAX_PART // 2**20} MiB.", AGAIN)
+        raise InputError(f"A part of the model is larger than {MAX_PART // 2**20} MiB.", REMEDY)
     return data
 
 
@@ -266,14 +266,14 @@ def _unzipped(data: bytes, allowed: tuple[str, ...] | None) -> dict[str, bytes]:
             if allowed is not None and sorted(names) != sorted(allowed):
                 listing = ", ".join(f"“{name[:60]}”" for name in names[:5])
                 raise InputError(
-                    f"This is not a PhaseDock model: the zip holds {listing or 'nothing'}.", AGAIN
+                    f"This is not a PhaseDock model: the zip holds {listing or 'nothing'}.", REMEDY
                 )
             if len(names) > MAX_FEATURES or sum(info.file_size for info in archive.infolist()) > MAX_PART:
-                raise InputError(f"The model is larger than {MAX_PART // 2**20} MiB.", AGAIN)
+                raise InputError(f"The model is larger than {MAX_PART // 2**20} MiB.", REMEDY)
             return {name: _bounded(archive.open(name)) for name in names}
     # zipfile has a RuntimeError for members that are encrypted, and one of its kind for unknown compression
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
-        raise InputError("The model's zip is damaged.", AGAIN) from error
+        raise InputError("The model's zip is damaged.", REMEDY) from error
 
 
 def _assembled(parts: dict[str, bytes]) -> PhaseModel:
@@ -285,10 +285,10 @@ def _assembled(parts: dict[str, bytes]) -> PhaseModel:
         arrays = {name.removesuffix(".npy"): _array(part) for name, part in members.items()}
         # a one-byte number takes four and eight bytes later on
         if sum(array.size for array in arrays.values()) > MAX_NUMBERS:
-            raise InputError(f"The model's arrays have more than {MAX_NUMBERS:,} numbers.", AGAIN)
+            raise InputError(f"The model's arrays have more than {MAX_NUMBERS:,} numbers.", REMEDY)
         return model_of(facts, arrays)
     except NotFoundError as error:
-        raise InputError(error.message, AGAIN) from error
+        raise InputError(error.message, REMEDY) from error
     except (
         KeyError,
         TypeError,
@@ -298,7 +298,7 @@ def _assembled(parts: dict[str, bytes]) -> PhaseModel:
         RecursionError,
         OverflowError,
     ) as error:
-        raise InputError("The model's description is damaged.", AGAIN) from error
+        raise InputError("The model's description is damaged.", REMEDY) from error
 
 
 def _facts(data: bytes) -> Any:
@@ -306,7 +306,8 @@ def _facts(data: bytes) -> Any:
     values = sum(data.count(mark) for mark in (b",", b"[", b"{"))
     if len(data) > MAX_FACTS or values > MAX_VALUES:
         raise InputError(
-            f"The model's description has more than {MAX_VALUES:,} values or {MAX_FACTS // 2**20} MiB.", AGAIN
+            f"The model's description has more than {MAX_VALUES:,} values or {MAX_FACTS // 2**20} MiB.",
+            REMEDY,
         )
     return json.loads(data)
 
@@ -323,7 +324,7 @@ def _check_version(facts: Any) -> None:
 
 def _check_digest(facts: dict[str, Any], arrays: bytes) -> None:
     if hashlib.sha256(arrays).hexdigest() != facts["arrays_sha256"]:
-        raise InputError("The model's arrays are not the ones it was saved with.", AGAIN)
+        raise InputError("The model's arrays are not the ones it was saved with.", REMEDY)
 
 
 def _array(data: bytes) -> Array:

@@ -1,4 +1,4 @@
-"""What may come out of a foreign pickle: arrays, numbers, and named bags of attributes. Nothing is run.
+"""Values allowed in a foreign pickle: arrays, numbers, and named bags of attributes. Nothing is run.
 
 The allow-list at the end is complete: each entry says what a name in the stream stands for here. None of
 them is the object of that name; they only collect what the file says about it.
@@ -35,9 +35,9 @@ def refused(what: str) -> RefusedError:
     return RefusedError(f"The model file asks for {what}, which is not an array or a number.", ADVICE)
 
 
-def broken(why: str) -> InputError:
+def broken(reason: str) -> InputError:
     """The sentence for a file that is damaged rather than dangerous."""
-    return InputError(f"The model file cannot be read: {why}.", "Get a fresh copy of it.")
+    return InputError(f"The model file cannot be read: {reason}.", "Get a fresh copy of it.")
 
 
 @dataclass(frozen=True, slots=True)

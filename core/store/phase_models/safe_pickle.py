@@ -75,12 +75,12 @@ class _Machine:
     def run(self) -> Any:
         for _ in range(MAX_STEPS):
             code = self._take(1)
-            known = OPCODES.get(code)
-            if known is None:
+            opcode = OPCODES.get(code)
+            if opcode is None:
                 raise broken("it is not a pickle")
-            if known.name == "STOP":
+            if opcode.name == "STOP":
                 return _finished(self._pop())
-            self._do(known.name)
+            self._do(opcode.name)
         raise broken("it has too many instructions")
 
     def _do(self, name: str) -> None:
@@ -115,7 +115,7 @@ class _Machine:
         return self._take(count).decode("utf-8")
 
     def _count(self, n_bytes: int) -> None:
-        """Count what is about to be built.
+        """Count values before they are built.
 
         Raises InputError if all together is more than any model needs.
         """
@@ -228,7 +228,7 @@ class _Machine:
     def call(self) -> None:
         arguments, name = self._pop(), self._pop()
         if type(arguments) is not tuple or not isinstance(name, Name) or name.short not in CALLS:
-            raise refused(f"calling {_told(name)}")
+            raise refused(f"calling {_quote(name)}")
         self._stack.append(CALLS[name.short](arguments))
 
     def new(self) -> None:
@@ -239,25 +239,25 @@ class _Machine:
             or not isinstance(name, Name)
             or name.short not in CLASSES
         ):
-            raise refused(f"making {_told(name)}")
+            raise refused(f"making {_quote(name)}")
         self._stack.append(Bag(name))
 
     def build(self) -> None:
         state = self._pop()
         target = self._stack[-1]
         if not isinstance(target, Kind | Shell | Bag):
-            raise refused(f"changing the state of {_told(target)}")
+            raise refused(f"changing the state of {_quote(target)}")
         self._count(_weight(state))
         target.build(state)
         if isinstance(target, Bag) and target.name.short == "NumpyArrayWrapper":
             self._stack[-1] = self._inline_array(target.attributes)
 
     def _inline_array(self, wrapper: dict[str, Any]) -> Any:
-        kind, order, kept = wrapper.get("dtype"), wrapper.get("order"), wrapper.get("subclass")
+        kind, order, subclass = wrapper.get("dtype"), wrapper.get("order"), wrapper.get("subclass")
         if not isinstance(kind, Kind) or order not in ("C", "F"):
             raise refused("an array of objects")
-        if not isinstance(kept, Name) or kept.short != "ndarray":
-            raise refused(f"an array of the class {_told(kept)}")
+        if not isinstance(subclass, Name) or subclass.short != "ndarray":
+            raise refused(f"an array of the class {_quote(subclass)}")
         if wrapper.get("numpy_array_alignment_bytes") is not None:
             self._take(self._number("<B"))
         shape = sizes_of(wrapper.get("shape"))
@@ -267,12 +267,12 @@ class _Machine:
         return array_of(data, kind, shape, fortran=order == "F")
 
 
-def _told(thing: object) -> str:
+def _quote(thing: object) -> str:
     return f"“{thing.path}”" if isinstance(thing, Name) else f"a {type(thing).__name__}"
 
 
 def _weight(state: object) -> int:
-    """What taking over a state costs: a copy of an array's bytes, or a slot for each attribute."""
+    """The cost of a state: bytes of an array, or a slot for each attribute."""
     if isinstance(state, tuple):
         return sum(len(part) for part in state[:8] if isinstance(part, bytes))
     return ITEM_BYTES * len(state) if isinstance(state, dict) else 0

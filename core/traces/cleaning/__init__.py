@@ -241,8 +241,8 @@ def _describe_assumed_unit(one: MappedColumn) -> str:
     """Describe the assumed unit of a column."""
     unit = file_unit(one.unit_key).label
     if one.unit_key in BINARY_UNITS:
-        meant = file_unit(BINARY_UNITS[one.unit_key]).label
-        return f"Column “{one.column}” was read as {unit}; many programs mean {meant} by that."
+        likely_unit = file_unit(BINARY_UNITS[one.unit_key]).label
+        return f"Column “{one.column}” was read as {unit}; many programs mean {likely_unit} by that."
     return f"Column “{one.column}” has no unit in the file; it was read as {unit}."
 
 

@@ -134,10 +134,12 @@ def usual_steps(time: FloatArray, offsets: IntArray) -> FloatArray:
     is_near = distance <= WHOLE_SECONDS
     if not (is_near & (distance > 0)).any():
         return medians
-    whole = np.logical_and.reduceat(time == np.floor(time), firsts)
+    is_whole = np.logical_and.reduceat(time == np.floor(time), firsts)
     counts = np.add.reduceat(is_near, firsts, dtype=np.int64)
     means = np.add.reduceat(np.where(is_near, steps, 0.0), firsts) / counts.clip(1)
-    is_cut = whole & (medians >= 1.5 * WHOLE_SECONDS) & (np.abs(means - medians) > MIN_MEAN_SHIFT * medians)
+    is_cut = (
+        is_whole & (medians >= 1.5 * WHOLE_SECONDS) & (np.abs(means - medians) > MIN_MEAN_SHIFT * medians)
+    )
     return np.where(is_cut, np.round(means, 2), medians)
 
 
@@ -147,8 +149,8 @@ def infer_period(usual: FloatArray) -> float:
     A slow period thins fast executions instead of filling slow ones with invented samples; the few slowest
     executions do not decide for all.
     """
-    known = np.sort(usual[np.isfinite(usual)])
-    return float(known[int(np.ceil(0.95 * len(known))) - 1]) if len(known) else 1.0
+    ordered = np.sort(usual[np.isfinite(usual)])
+    return float(ordered[int(np.ceil(0.95 * len(ordered))) - 1]) if len(ordered) else 1.0
 
 
 def resample(
@@ -207,8 +209,8 @@ def _find_pace(time: FloatArray, offsets: IntArray, period: float, max_gap: floa
     if not is_irregular.any():
         return _unchanged_pace(gaps, time, len(lengths))
     periods_passed = np.floor(steps / period + 0.5)
-    whole = np.logical_and.reduceat(time == np.floor(time), firsts)
-    is_late = deviation > TOLERANCE * period + np.repeat(np.where(whole, WHOLE_SECONDS, 0.0), lengths)
+    is_whole = np.logical_and.reduceat(time == np.floor(time), firsts)
+    is_late = deviation > TOLERANCE * period + np.repeat(np.where(is_whole, WHOLE_SECONDS, 0.0), lengths)
     drift = np.abs(np.add.reduceat(periods_passed * period - steps, firsts))
     steady = np.minimum.reduceat(steps, firsts) >= 0.5 * period
     steady &= np.add.reduceat(is_late, firsts, dtype=np.int64) <= MAX_LATE_STEPS * lengths
@@ -244,9 +246,9 @@ def _assign_cells(
             f"A sampling period of {period:g} s would make {total:,.0f} samples out of {len(time):,}.",
             "Set a longer sampling period or a shorter longest gap in the mapping.",
         )
-    whole = sizes.astype(np.int64)
-    first = np.cumsum(whole) - whole
-    return cells.astype(np.int64) + np.repeat(first, lengths), whole
+    n_cells = sizes.astype(np.int64)
+    first = np.cumsum(n_cells) - n_cells
+    return cells.astype(np.int64) + np.repeat(first, lengths), n_cells
 
 
 def _find_last_samples(cells: IntArray, total: int) -> IntArray:

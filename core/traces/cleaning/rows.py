@@ -70,8 +70,8 @@ def _drop_unnamed_rows(work: WorkingTable) -> None:
         empty = work.select_unreported(bad, work.mapping.time)
         if empty.any():
             count, rows = int(empty.sum()), work.first_rows(empty)
-            found = plural(count, "row")
-            message = f"Column “{work.mapping.time}”: {found} without a time, first in row {rows[0]}."
+            dropped = plural(count, "row")
+            message = f"Column “{work.mapping.time}”: {dropped} without a time, first in row {rows[0]}."
             work.log.add("missing_time", message, rows=rows, column=work.mapping.time, count=count)
         work.take(~bad)
 

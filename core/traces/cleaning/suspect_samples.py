@@ -47,12 +47,12 @@ def find_level_changes(recorded: TraceSet) -> Iterator[tuple[str, str]]:
             (recorded.ids[i], values[recorded.offsets[i] : recorded.offsets[i + 1]])
             for i in range(0, recorded.n_executions, step)
         )
-        found = (
+        oddities = (
             sentence
             for name, part in parts
             if (sentence := _describe_oddity(feature.name, feature.role, name, part))
         )
-        sentence = next(found, None)
+        sentence = next(oddities, None)
         if sentence is not None:
             yield feature.name, sentence
 
@@ -98,11 +98,11 @@ def _level_jump(values: FloatArray, role: Role) -> float:
         before.max() * MIN_RATIO < after.min() or after.max() * MIN_RATIO < before.min()
     ):
         return 0.0
-    found = (
+    jumps = (
         float(after[0] / before[-1]),
         float(np.median(after[:COMPARED_SAMPLES]) / np.median(before[-COMPARED_SAMPLES:])),
     )
-    ratios = [max(one, 1 / one) for one in found]
+    ratios = [max(one, 1 / one) for one in jumps]
     return next(
         (one for one in FACTORS[role] if any(abs(r / one - 1) <= JUMP_TOLERANCE[role] for r in ratios)), 0.0
     )
@@ -148,10 +148,10 @@ def find_mixed_executions(recorded: TraceSet) -> Iterator[str]:
         yield f"Steps between samples of “{uneven}” are short and long in turns: is it several executions?"
     for role in (Role.MEMORY, Role.GPU_MEMORY):
         values = recorded.values(role)
-        found = (
+        alternating = (
             name for name, part in parts if values is not None and _alternates_between_levels(values[part])
         )
-        mixed = next(found, None)
+        mixed = next(alternating, None)
         if mixed is not None:
             yield f"Memory of “{mixed}” goes up and down at every sample: is it several executions in turns?"
             break
@@ -177,7 +177,7 @@ def _steps_alternate(steps: FloatArray) -> bool:
 
 
 def _alternates_between_levels(values: FloatArray) -> bool:
-    """Whether each value is like that of one turn before, and unlike the previous one."""
+    """Whether each value resembles the one two samples before, and not the previous one."""
     if not np.isfinite(values).all():
         return False
     step_sizes = np.abs(np.diff(values))

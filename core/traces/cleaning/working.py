@@ -74,10 +74,12 @@ class WorkingTable:
         """Return the smallest number in the file of the marked rows."""
         return self.raw.row_of(int(self._raw_positions(np.flatnonzero(bad)).min()))
 
-    def first_rows(self, bad: Mask, most: int = MAX_ROWS) -> tuple[int, ...]:
+    def first_rows(self, bad: Mask, max_rows: int = MAX_ROWS) -> tuple[int, ...]:
         """Return the smallest numbers in the file of the marked rows."""
         positions_ = self._raw_positions(np.flatnonzero(bad))
-        first = np.sort(np.partition(positions_, most)[:most] if len(positions_) > most else positions_)
+        first = np.sort(
+            np.partition(positions_, max_rows)[:max_rows] if len(positions_) > max_rows else positions_
+        )
         return tuple(self.raw.row_of(int(position)) for position in first)
 
     def _raw_positions(self, index: IntArray) -> IntArray:
@@ -86,12 +88,12 @@ class WorkingTable:
 
     def select_unreported(self, bad: Mask, column: str | None) -> Mask:
         """Return the marked rows whose cell in a column has no reported problem yet."""
-        known = self.flawed.get(column or "")
-        if known is None or not len(known):
+        reported = self.flawed.get(column or "")
+        if reported is None or not len(reported):
             return bad
         positions_ = np.flatnonzero(bad)
         unreported = np.zeros(self.n, dtype=bool)
-        unreported[positions_[~np.isin(self._raw_positions(positions_), known)]] = True
+        unreported[positions_[~np.isin(self._raw_positions(positions_), reported)]] = True
         return unreported
 
     def mark_reported(self, bad: Mask, column: str) -> None:
@@ -133,18 +135,18 @@ class WorkingTable:
         )
 
     def _attribute_values(self) -> dict[str, list[str]]:
-        """Return one text per execution and attribute: that of its first row."""
-        found: dict[str, list[str]] = {}
+        """Return one text per execution and attribute, taken from the execution's first row."""
+        texts: dict[str, list[str]] = {}
         starts = self.offsets[:-1]
         for name, codes, raw in zip(
             self.mapping.attributes, self.attributes, self.raw.attributes, strict=True
         ):
             self._report_mixed_column(name, codes, codes >= 0)
-            found[name] = [raw.names[code] if code >= 0 else "" for code in codes[starts]]
+            texts[name] = [raw.names[code] if code >= 0 else "" for code in codes[starts]]
         for feature, values in zip(self.features, self.columns, strict=True):
             if feature.unit is Unit.PLAIN and is_identity_name(feature.name) and _are_whole(values):
                 self._report_mixed_column(feature.name, values, np.isfinite(values))
-        return found
+        return texts
 
     def _report_mixed_column(self, name: str, cells: npt.NDArray[Any], is_filled: Mask) -> None:
         """Report a column with more than one value within an execution: it may identify several."""
@@ -174,5 +176,5 @@ class WorkingTable:
 
 
 def _are_whole(values: FloatArray) -> bool:
-    known = values[np.isfinite(values)]
-    return bool((known == np.round(known)).all())
+    finite = values[np.isfinite(values)]
+    return bool((finite == np.round(finite)).all())

@@ -1,4 +1,4 @@
-"""What Alembic runs: the missing steps, in the transaction that `core.workspace.database` has begun."""
+"""The Alembic environment: runs missing steps in the transaction of `core.workspace.database`."""
 
 from __future__ import annotations
 

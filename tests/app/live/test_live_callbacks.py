@@ -80,7 +80,7 @@ def act(asker, what, of="", draft=None):
     return asker.call("live-act.data", live_act=pressed, live_draft=draft, _pages_location=SEARCH)
 
 
-def said(answer):
+def notice_text(answer):
     """The message in the corner."""
     return json.dumps(answer["sideUpdate"]["notices"]["sendNotifications"], ensure_ascii=False)
 
@@ -126,13 +126,13 @@ def test_releasing_asks_first_and_names_what_is_put_back(asker):
 
 @pytest.mark.parametrize(("what", "of"), [("undo", ROWS[0].id), ("unpick", ROWS[0].id), ("pick", FOREIGN.id)])
 def test_without_control_nothing_is_changed_and_the_reason_is_said(asker, what, of):
-    assert "PHASEDOCK_CONTROL" in said(act(asker, what, of))
+    assert "PHASEDOCK_CONTROL" in notice_text(act(asker, what, of))
 
 
 def test_what_is_not_there_is_refused_in_a_sentence(asker):
-    assert "no longer there" in said(act(asker, "one", "gone"))
-    assert said(act(asker, "detach"))
-    assert said(act(asker, "record-stop"))
+    assert "no longer there" in notice_text(act(asker, "one", "gone"))
+    assert notice_text(act(asker, "detach"))
+    assert notice_text(act(asker, "record-stop"))
     assert "sideUpdate" not in act(asker, "no such button")
     assert act(asker, "close")["sideUpdate"]["live-window"]["opened"] is False
 
@@ -162,7 +162,7 @@ def test_control_asks_first_and_an_engine_that_is_gone_is_said(asker):
     asked = asker.call("live-attach.n_clicks", live_mode="control", **values)["sideUpdate"]
     assert "will set the CPU limits of 3 containers" in json.dumps(asked["live-window-what"])
     draft = asked["live-draft"]["data"]
-    assert "Nothing answers at" in said(act(asker, "attach-now", draft=draft))
+    assert "Nothing answers at" in notice_text(act(asker, "attach-now", draft=draft))
     watched = asker.call("live-attach.n_clicks", live_mode="watch", **values)["response"]
     assert "Nothing answers at" in json.dumps(watched["live-attach-problem"])
 

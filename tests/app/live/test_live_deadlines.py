@@ -108,22 +108,22 @@ def app(tmp_path):
     made.server.extensions[EXTENSION].close()
 
 
-def told(**entered):
+def outlook_text(**entered):
     return text(submit.outlook("demo", {"program": "mlp", **entered}, "UTC"))
 
 
 def test_a_form_is_told_before_it_is_sent(app):
-    assert "no job of this kind has run here" in told(deadline="2 h")
+    assert "no job of this kind has run here" in outlook_text(deadline="2 h")
     spec = JobSpec("phasedock-jobs:light", ("python3", "-m", "phasedock_jobs", "mlp"), program="mlp")
     paces = {1.0: Pace(0.1, 2.0), 2.0: Pace(0.06, 2.0)}
     workspace().live.queue.earlier_on("demo").add(spec.kind, RunMeasurement(paces=paces, steps=200))
-    assert "It can be done by " in told(deadline="2 h")
-    assert "notice ok" in told(deadline="2 h")
-    assert "It cannot be promised by " in told(deadline="2 s")
-    assert "notice warn" in told(deadline="2 s")
-    assert "Deadline: “6” is not a time." in told(deadline="6")
-    assert "Correct Cores requested to see" in told(deadline="2 h", request="many")
-    assert "Image: Leave it empty" in told(deadline="2 h", image="mine")
+    assert "It can be done by " in outlook_text(deadline="2 h")
+    assert "notice ok" in outlook_text(deadline="2 h")
+    assert "It cannot be promised by " in outlook_text(deadline="2 s")
+    assert "notice warn" in outlook_text(deadline="2 s")
+    assert "Deadline: “6” is not a time." in outlook_text(deadline="6")
+    assert "Correct Cores requested to see" in outlook_text(deadline="2 h", request="many")
+    assert "Image: Leave it empty" in outlook_text(deadline="2 h", image="mine")
     assert workspace().live.queue.list("demo") == ()
 
 

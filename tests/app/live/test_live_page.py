@@ -268,13 +268,13 @@ def test_a_watching_policy_says_that_nothing_was_touched():
 def test_how_often_limits_change_in_an_hour_is_not_made_up_from_a_few_seconds():
     who = ContainerEvidence("a", 6.0, 1.0, 0.0, 0.0, resizes=2, violations=0)
 
-    def shown(seconds):
+    def evidence_text(seconds):
         found = Evidence(lasted=seconds, seconds=seconds, resizes_per_hour=1200.0, containers=(who,))
         return text(evidence(AttachedPolicy("t", "autopilot", Mode.WATCH, evidence=found)))
 
-    assert "1,200" not in shown(6.0)
-    assert "after a minute" in shown(6.0)
-    assert "1,200" in shown(61.0)
+    assert "1,200" not in evidence_text(6.0)
+    assert "after a minute" in evidence_text(6.0)
+    assert "1,200" in evidence_text(61.0)
 
 
 def test_a_policy_that_is_not_known_any_more_is_shown_all_the_same():

@@ -106,11 +106,11 @@ def test_a_job_of_ones_own_says_its_image():
 
 
 def test_the_card_is_drawn_again_when_a_job_changes():
-    def made(*jobs):
+    def queue_signature(*jobs):
         return signatures(VIEW, control=True, working=True, queue=Queue(jobs))["queue"]
 
-    assert made(JOBS[0]) == made(JOBS[0])
-    assert made(JOBS[0]) != made(replace(JOBS[0], priority=4))
+    assert queue_signature(JOBS[0]) == queue_signature(JOBS[0])
+    assert queue_signature(JOBS[0]) != queue_signature(replace(JOBS[0], priority=4))
 
 
 def test_with_jobs_that_wait_a_policy_can_be_attached_where_no_container_runs():

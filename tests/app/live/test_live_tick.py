@@ -91,45 +91,45 @@ def server(tmp_path, fed):
     made.extensions[EXTENSION].close()
 
 
-def asked(server, query=""):
+def get_tick(server, query=""):
     answer = server.test_client().get(f"/api/live/{ENGINE}?{query}", base_url="http://127.0.0.1")
     assert answer.status_code == 200, answer.data
     return json.loads(answer.data)
 
 
 def test_the_first_tick_has_all_and_the_next_only_what_is_new(server, fed):
-    first = asked(server)
+    first = get_tick(server)
     assert [row["name"] for row in first["rows"]][:2] == ["bert-finetune", "vae-celeba"]
     assert first["columns"]["cpu_limit"][0] == 3.49
     assert len(first["sparks"]["cpu"]) == 11
     assert len(first["sparks"]["cpu"][0]) == number_of(NOW, 5) - first["sparks"]["first"] + 1 <= 14
     fed.publish(NOW + 1)
     query = f"since={first['at']}&shape={first['shape']}&charts={fed.rows[0].id}"
-    second = asked(server, query)
+    second = get_tick(server, query)
     assert second["rows"] is None
     assert all(len(line) <= 2 for line in second["sparks"]["cpu"])
     assert second["charts"]["ids"] == [fed.rows[0].id]
     assert len(second["charts"]["memory"][0]) <= 2
-    fresh = asked(server, query + "&fresh=1")
+    fresh = get_tick(server, query + "&fresh=1")
     assert len(fresh["charts"]["memory"][0]) >= 30
 
 
 def test_rows_travel_again_when_one_came_or_changed(server, fed):
-    first = asked(server)
+    first = get_tick(server)
     fed.rows = (*fed.rows, container(11))
     fed.publish(NOW + 1)
-    second = asked(server, f"since={first['at']}&shape={first['shape']}")
+    second = get_tick(server, f"since={first['at']}&shape={first['shape']}")
     assert len(second["rows"]) == 12
     assert len(second["sparks"]["cpu"][0]) > 10, "lines travel whole with the rows"
 
 
 def test_only_panels_that_changed_change_their_signature(server, fed):
-    first = asked(server)["panels"]
+    first = get_tick(server)["panels"]
     fed.publish(NOW + 1)
-    assert asked(server)["panels"] == first
+    assert get_tick(server)["panels"] == first
     fed.foreign = (ContainerRow(id="f" * 64, name="postgres", image="postgres:16"),)
     fed.publish(NOW + 2)
-    later = asked(server)["panels"]
+    later = get_tick(server)["panels"]
     assert later["others"] != first["others"]
     assert later["policy"] == first["policy"]
 
@@ -137,7 +137,7 @@ def test_only_panels_that_changed_change_their_signature(server, fed):
 def test_two_hundred_containers_travel_in_a_small_tick(server, fed):
     fed.rows = tuple(container(i) for i in range(200))
     fed.publish(NOW + 1)
-    first = asked(server, "charts=all&fresh=1")
+    first = get_tick(server, "charts=all&fresh=1")
     assert len(first["rows"]) == len(first["charts"]["ids"]) == 200
     fed.publish(NOW + 2)
     answer = server.test_client().get(

@@ -7,7 +7,7 @@ from app.pages.provisioning import results
 from app.ui.evaluations import address_values
 from core.bootstrap import worker_for
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from tests.app.provisioning.shown import FEW
+from tests.app.provisioning.page_text import FEW
 from tests.builders import small_traces
 
 

@@ -17,17 +17,17 @@ from app.ui.links import Query
 from core.bootstrap import worker_for
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
-from tests.app.provisioning.shown import FEW, shown
+from tests.app.provisioning.page_text import FEW, page_text
 
 
 def test_without_traces_the_page_says_what_to_do(server):
-    text = shown()
+    text = page_text()
     assert "No traces yet" in text
     assert "Load the samples" in text
 
 
 def test_without_a_comparison_there_is_one_button_and_the_settings_are_folded(model):
-    text = shown()
+    text = page_text()
     assert "Not evaluated yet" in text
     assert "'open': True" not in text
     assert text.count("btn primary") == 1
@@ -39,13 +39,13 @@ def test_without_a_comparison_there_is_one_button_and_the_settings_are_folded(mo
 
 
 def test_a_setting_out_of_bounds_is_said_and_nothing_is_shown(evaluated):
-    text = shown(**{**evaluated, "cycle": "-1"})
+    text = page_text(**{**evaluated, "cycle": "-1"})
     assert "Cycle (cycle) cannot be" in text
     assert "Worst containers first" not in text
 
 
 def test_the_comparison_of_the_address_is_shown(evaluated):
-    text = shown(**evaluated)
+    text = page_text(**evaluated)
     for expected in (
         *FEW,
         "lower bound",
@@ -58,7 +58,7 @@ def test_the_comparison_of_the_address_is_shown(evaluated):
         assert expected in text
     assert "overlay=" in text
     assert "subresource resize" in text
-    assert 'kind: "VerticalPodAutoscaler"' in shown(**evaluated, format="vpa")
+    assert 'kind: "VerticalPodAutoscaler"' in page_text(**evaluated, format="vpa")
 
 
 def test_a_comparison_that_ends_while_the_page_is_made_is_not_left_out(monkeypatch, place, model):
@@ -74,7 +74,7 @@ def test_a_comparison_that_ends_while_the_page_is_made_is_not_left_out(monkeypat
 
     monkeypatch.setattr(results, "find", ends_meanwhile)
     values = {**choice.query(), **address_values(settings, FEW), "task": task}
-    text = shown(**{name: value for name, value in values.items() if value is not None})
+    text = page_text(**{name: value for name, value in values.items() if value is not None})
     assert results.is_done(task)
     assert "Worst containers" not in text
     (tick,) = re.findall(r"\{[^{}]*'type': 'task-tick'.*?'type': 'Interval'", text)
@@ -82,11 +82,11 @@ def test_a_comparison_that_ends_while_the_page_is_made_is_not_left_out(monkeypat
 
 
 def test_without_settings_the_last_comparison_of_the_pair_is_shown(evaluated):
-    assert "Worst containers first" in shown()
+    assert "Worst containers first" in page_text()
 
 
 def test_other_settings_are_another_comparison(evaluated):
-    assert "Worst containers first" not in shown(**{**evaluated, "cycle": "90"})
+    assert "Worst containers first" not in page_text(**{**evaluated, "cycle": "90"})
 
 
 WAYS = (
@@ -102,15 +102,15 @@ WAYS = (
 
 @pytest.mark.parametrize("more", WAYS)
 def test_every_way_of_looking_works(evaluated, more):
-    text = shown(**evaluated, **more)
+    text = page_text(**evaluated, **more)
     assert "Worst containers first" in text
     assert "Fixed amounts by phase" in text
     assert "Something went wrong" not in text
 
 
 def test_what_is_looked_at_is_said(evaluated):
-    assert "as published, unscaled" not in shown(**evaluated)
-    text = shown(**evaluated, scale="published", resource="memory", sort="under")
+    assert "as published, unscaled" not in page_text(**evaluated)
+    text = page_text(**evaluated, scale="published", resource="memory", sort="under")
     for words in ("as published, unscaled", "Over-allocation of Memory", "sorted by time short"):
         assert words in text
 
@@ -182,7 +182,7 @@ def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
     task = results.submit(find_choice(), settings, FEW)
     worker_for(place).work(task)
     assert results.is_done(task)
-    text = shown()
+    text = page_text()
     assert "whole groups of workload held out" in text
     report = evaluations.get(str((place.tasks.get(task).result or {})["evaluation"])).report
     alone = len(report["split"]["held_out_groups"]) == 1
@@ -200,8 +200,8 @@ def test_the_card_of_a_comparison_leads_to_what_it_made(place, evaluated, model)
     where = urlsplit(link)
     assert where.path == "/provisioning"
     assert dict(parse_qsl(where.query)) == evaluated
-    assert "cycle 1 min" in shown(**dict(parse_qsl(where.query)))
-    assert "cycle 1 min 30 s" in shown(**find_choice().query())
+    assert "cycle 1 min" in page_text(**dict(parse_qsl(where.query)))
+    assert "cycle 1 min 30 s" in page_text(**find_choice().query())
 
 
 def test_a_comparison_that_failed_or_that_no_address_can_say_has_no_link(place, evaluated, model):

@@ -20,7 +20,7 @@ from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES, usual
 from core.provisioning.policy import FAMILIES, PolicyKind
 from core.settings_fields import describe
-from tests.app.provisioning.shown import shown
+from tests.app.provisioning.page_text import page_text
 
 
 def test_settings_go_into_the_address_and_come_back():
@@ -54,7 +54,7 @@ def test_the_proposed_cycle_fits_short_executions(traces):
     assert "cycle" in summary(short, 3)
 
 
-def own_fields(policy):
+def policy_fields(policy):
     """The controls of a policy's settings, as a callback gets them."""
     (made,) = policy_settings.policy_controls([policy], {})
     found = [each for each in made._traverse() if isinstance(getattr(each, "id", None), dict)]
@@ -64,7 +64,7 @@ def own_fields(policy):
 
 @pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if describe(policy.settings)])
 def test_every_setting_of_every_policy_is_in_the_form_and_defaults_change_nothing(name):
-    ids, values, checked = own_fields(name)
+    ids, values, checked = policy_fields(name)
     assert [each["name"] for each in ids] == [spec.name for spec in describe(POLICIES[name].settings)]
     given = policy_settings.entered_values(ids, values, checked)
     assert list(given) == [name]
@@ -72,7 +72,7 @@ def test_every_setting_of_every_policy_is_in_the_form_and_defaults_change_nothin
 
 
 def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_question(evaluated):
-    ids, values, checked = own_fields("vpa")
+    ids, values, checked = policy_fields("vpa")
     values[[each["name"] for each in ids].index("margin")] = "0.3"
     own_settings, wrong = policy_settings.read_own_settings(
         policy_settings.entered_values(ids, values, checked)
@@ -96,11 +96,11 @@ def test_what_a_policy_may_not_be_set_to_is_said_at_its_field_and_of_the_address
 
 
 def test_own_settings_are_shown_in_the_form_of_their_result(evaluated):
-    text = shown(**{**evaluated, "own": "phase.rule.kappa=3"})
+    text = page_text(**{**evaluated, "own": "phase.rule.kappa=3"})
     assert "own settings of phase.rule" in text
     assert "policy phase.rule" in text
     assert "Worst containers first" not in text
-    assert "policy phase.rule" not in shown(**evaluated)
+    assert "policy phase.rule" not in page_text(**evaluated)
 
 
 def test_the_usual_policies_have_the_papers_five_and_every_kind_has_a_family():

@@ -13,7 +13,7 @@ from core.bootstrap import worker_for
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.traces.model import Feature, Role
 from tests.app.live.test_live_callbacks import Page
-from tests.app.provisioning.shown import FEW, shown
+from tests.app.provisioning.page_text import FEW, page_text
 from tests.app.test_sequences import level_traces, window_model
 from tests.builders import small_traces
 
@@ -33,7 +33,7 @@ def compared(place, info, model, cycle=20.0):
     done = results.is_done(task)
     values = {"traces": info.id, "task": None if done else task, **address_values(settings, FEW)}
     values |= {"model": model.id} if model else {}
-    return shown(**{name: value for name, value in values.items() if value})
+    return page_text(**{name: value for name, value in values.items() if value})
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_without_memory_that_is_said_and_prices_are_those_of_the_address(place):
     assert "2 workloads by “service”" in text
     assert "Current: none recorded (compared with the observed peak)" in text
     assert "0.04 USD" in text
-    assert "7.00 EUR" in shown(core_hour="7", currency="EUR")
-    assert "Price of a core-hour (core_hour) cannot be" in shown(core_hour="-7")
+    assert "7.00 EUR" in page_text(core_hour="7", currency="EUR")
+    assert "Price of a core-hour (core_hour) cannot be" in page_text(core_hour="-7")
 
 
 def test_a_result_of_an_earlier_version_has_no_verdict_and_no_fault(evaluated, monkeypatch):
@@ -100,7 +100,7 @@ def test_a_result_of_an_earlier_version_has_no_verdict_and_no_fault(evaluated, m
     assert found is not None
     report = {key: value for key, value in found.report.items() if key != "recorded"}
     monkeypatch.setattr(results, "find", lambda *_: replace(found, report=report, earlier=True))
-    text = shown(**evaluated)
+    text = page_text(**evaluated)
     assert "made by an earlier version" in text
     assert "Set it" not in text
     assert "Worst containers first" in text
@@ -110,25 +110,25 @@ def test_a_model_that_does_not_fit_is_said_before_anything_is_started(place, mod
     plain = level_traces([[1.0] * 20] * 6)
     plain = replace(plain, features=(plain.features[0], Feature("queue")))
     info = place.traces.add(plain, None, name="odd")
-    text = shown(traces=info.id, model=model.id)
+    text = page_text(traces=info.id, model=model.id)
     assert "does not fit odd. The model needs" in text
     assert "Continue without it" in text
-    assert "does not fit" not in shown(traces=info.id)
-    assert "does not fit" not in shown()
+    assert "does not fit" not in page_text(traces=info.id)
+    assert "does not fit" not in page_text()
 
 
 def test_a_comparison_by_earlier_code_is_shown_as_such_and_made_anew_when_asked(evaluated, monkeypatch):
     note = "made by an earlier version"
-    assert note not in shown(**evaluated)
+    assert note not in page_text(**evaluated)
     monkeypatch.setattr("core.workspace.evaluations.code_digest", lambda *_: "other code")
     for address in (evaluated, {}):
-        text = shown(**address)
+        text = page_text(**address)
         assert note in text
         assert "Worst containers first" in text
-    assert "Worst containers first" not in shown(**{**evaluated, "cycle": "90"})
+    assert "Worst containers first" not in page_text(**{**evaluated, "cycle": "90"})
     task = results.submit(find_choice(), EvaluationSettings(cycle=60.0, draws=100), FEW)
     worker_for(workspace()).work(task)
-    assert note not in shown(**evaluated)
+    assert note not in page_text(**evaluated)
 
 
 def test_what_is_kept_is_shown_at_once_and_run_again_makes_it_anew(settings):

@@ -12,7 +12,7 @@ from core.provisioning.fleet import Resource
 from core.provisioning.verdict.choice import Pick
 from core.provisioning.verdict.standing import Standing, State
 from core.provisioning.verdict.verdict import verdict
-from tests.app.provisioning.shown import text_of
+from tests.app.provisioning.page_text import text_of
 from tests.synthetic import synthetic_traces
 
 VIEW = View.read(Query("/provisioning", {}))
@@ -25,12 +25,12 @@ def report():
     return evaluate(made, None, EvaluationSettings(cycle=120.0, draws=100), ("prev.step.max",)).report
 
 
-def said(found, report):
+def cards_text(found, report):
     return text_of(verdict_cards(found, report, VIEW, ""))
 
 
 def test_what_was_not_tested_is_in_no_sum_and_saves_nothing_yet(report):
-    text = said(verdict(report), report)
+    text = cards_text(verdict(report), report)
     assert text.count("if all are like the one held out") == 1
     assert text.count("per day, on its training data") == 2
     assert text.count("Would have saved") + text.count("Would have needed") == 5 + 2
@@ -44,13 +44,13 @@ def test_what_was_not_tested_is_in_no_sum_and_saves_nothing_yet(report):
 def test_a_tick_stands_only_before_what_is_safe(report):
     found = verdict(report)
     unsure = replace(found, picks={**found.picks, Resource.CPU: Pick("vpa", True, False, "It saves.")})
-    assert "circle-check" not in said(unsure, report)
+    assert "circle-check" not in cards_text(unsure, report)
     better = replace(unsure, risk={**found.risk, Resource.CPU: Standing(State.SAFE, "Short 1% to 4%.")})
-    assert "circle-check" in said(better, report)
+    assert "circle-check" in cards_text(better, report)
 
 
 def test_that_a_model_has_seen_the_containers_stands_beside_what_it_saves(report):
     seen = {**report, "model": {"trained_on": "held_out"}}
     sentence = "trained on these containers, so it may perform worse on others"
-    assert sentence in said(verdict(report), seen)
-    assert sentence not in said(verdict(report), report)
+    assert sentence in cards_text(verdict(report), seen)
+    assert sentence not in cards_text(verdict(report), report)

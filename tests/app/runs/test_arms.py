@@ -31,7 +31,7 @@ from tests.builders import SIX_JOBS, small_traces
 SEVEN = SIX_JOBS.replace("[fewest, specon, flowcon]", "[fewest, half, random, las, srpt, specon, phasedock]")
 
 
-def asked(**values):
+def view_of(**values):
     return View.read(Query("/runs", values))
 
 
@@ -61,30 +61,30 @@ def test_an_experiment_opens_on_its_leaderboard(experiment):
 
 def test_an_address_of_two_policies_draws_them_against_the_first(place, experiment):
     info = place.runs.experiment(experiment)
-    view = asked(experiment=experiment, show="two", a="half", b="las", seed="1")
+    view = view_of(experiment=experiment, show="two", a="half", b="las", seed="1")
     found = select(info, view)
     assert (found.base.key, [side.key for side in found.drawn]) == ("half", ["half", "las"])
     assert [style.swatch for style in found.styles] == ["base", "lit"]
     assert not {"a", "b", "show"} & set(view.query.values)
-    (only,) = select(info, asked(experiment=experiment, a="half")).drawn[1:2]
+    (only,) = select(info, view_of(experiment=experiment, a="half")).drawn[1:2]
     assert only.key == "half"
     assert "Leaderboard" in text_of(experiment=experiment, show="two", a="half", b="las")
 
 
 def test_who_is_drawn_is_in_the_address(place, experiment):
     info = place.runs.experiment(experiment)
-    usual_ = select(info, asked())
+    usual_ = select(info, view_of())
     assert [side.key for side in usual_.drawn] == ["fewest", "half", "random", "las", "srpt", "phasedock"]
     assert usual_.base.key == "fewest"
     assert [style.swatch for style in usual_.styles] == ["base", "o0", "o1", "o2", "o3", "lit"]
     keys = join_keys(["las", "fewest"])
-    some = select(info, asked(arms=keys, base="las", lit="fewest"))
+    some = select(info, view_of(arms=keys, base="las", lit="fewest"))
     assert [side.key for side in some.drawn] == ["las", "fewest"]
     assert [style.swatch for style in some.styles] == ["base", "lit"]
     more = toggle_policy(some, usual_.sides[1])
     assert split_keys(more) == ["fewest", "half", "las"]
-    assert toggle_policy(select(info, asked(arms="las")), usual_.sides[3]) is None
-    assert select(info, asked(arms="nobody", base="nobody")) == usual_
+    assert toggle_policy(select(info, view_of(arms="las")), usual_.sides[3]) is None
+    assert select(info, view_of(arms="nobody", base="nobody")) == usual_
 
 
 @pytest.mark.parametrize("label", ["plain", "10% | 20 s", "%7C", "a b & c=d"])
@@ -94,13 +94,13 @@ def test_any_label_survives_the_address(label):
 
 def test_the_leaderboard_says_what_the_report_says_against_any_baseline(place, experiment, monkeypatch):
     info = place.runs.experiment(experiment)
-    view = asked(experiment=experiment)
+    view = view_of(experiment=experiment)
     from_report = board.rows(info, select(info, view), view)
     computed = board.rows(replace(info, report=None), select(info, view), view)
     assert from_report == computed
     means = [row.measures["mean"] for row in from_report]
     assert means == sorted(means)
-    back = asked(experiment=experiment, base="phasedock", sort="-makespan")
+    back = view_of(experiment=experiment, base="phasedock", sort="-makespan")
     rows = board.rows(info, select(info, back), back)
     assert [row.measures["makespan"] for row in rows] == sorted(
         (row.measures["makespan"] for row in rows), reverse=True
@@ -116,7 +116,7 @@ def test_the_leaderboard_says_what_the_report_says_against_any_baseline(place, e
 
 def test_the_picture_of_the_leaderboard_says_what_its_table_says(place, experiment):
     info = place.runs.experiment(experiment)
-    view = asked(experiment=experiment, sort="-t90", base="srpt")
+    view = view_of(experiment=experiment, sort="-t90", base="srpt")
     found = select(info, view)
     rows = board.rows(info, found, view)
     drawn = board.picture(info, found, view)
@@ -279,14 +279,14 @@ def test_the_first_set_with_cpu_is_offered_for_jobs(place):
     without = [index for index, one in enumerate(made.features) if one.role is not Role.CPU]
     features, columns = (tuple(all_[i] for i in without) for all_ in (made.features, made.columns))
     place.traces.add(replace(made, features=features, columns=columns), None, name="GPUs only")
-    (offered,) = [one for one in found(traces_part(None)) if getattr(one, "id", None) == "run-traces"]
+    (offered,) = [one for one in parts_of(traces_part(None)) if getattr(one, "id", None) == "run-traces"]
     assert [one["label"] for one in offered.data] == ["GPUs only", "mine"]
     assert offered.value == mine.id
 
 
-def found(node):
+def parts_of(node):
     """A part of a page and all that is in it."""
     if isinstance(node, list | tuple):
-        return [one for each in node for one in found(each)]
+        return [one for each in node for one in parts_of(each)]
     inside = getattr(node, "children", None)
-    return [node, *([] if inside is None else found(inside))]
+    return [node, *([] if inside is None else parts_of(inside))]

@@ -9,7 +9,7 @@ from app.pages.runs import board, loads, page
 from app.pages.runs.measures import format_measure
 from app.pages.runs.selection import select
 from core.tables import render_csv
-from tests.app.runs.test_queue_pages import asked, made, text_of
+from tests.app.runs.test_queue_pages import run_experiment, text_of, view_of
 
 DEADLINES = """\
 version: 1
@@ -28,7 +28,7 @@ seeds: 3
 
 @pytest.fixture
 def experiment(place):
-    return made(place, DEADLINES)
+    return run_experiment(place, DEADLINES)
 
 
 def test_the_leaderboard_has_columns_of_deadlines_where_jobs_have_some(place, experiment):
@@ -38,11 +38,14 @@ def test_the_leaderboard_has_columns_of_deadlines_where_jobs_have_some(place, ex
     for words in ("Met", "Admitted", "Kept", "Tardiness", "Allocated cores used", "core-h"):
         assert words in shown, words
     info = place.runs.experiment(experiment)
-    view = asked(experiment=experiment, columns="deadlines")
+    view = view_of(experiment=experiment, columns="deadlines")
     assert board.sort_order(view) == ("met", True)
     assert board.dot_measure(view) == "met"
-    assert board.sort_order(asked(experiment=experiment)) == ("mean", False)
-    assert board.sort_order(asked(experiment=experiment, columns="deadlines", sort="mean")) == ("mean", False)
+    assert board.sort_order(view_of(experiment=experiment)) == ("mean", False)
+    assert board.sort_order(view_of(experiment=experiment, columns="deadlines", sort="mean")) == (
+        "mean",
+        False,
+    )
     rows = board.rows(info, select(info, view), view)
     assert rows[0].label == "deadline"
     assert rows[0].measures["kept"] == 1.0
@@ -53,7 +56,7 @@ def test_the_leaderboard_has_columns_of_deadlines_where_jobs_have_some(place, ex
 
 def test_the_file_has_them_with_their_units(place, experiment):
     info = place.runs.experiment(experiment)
-    view = asked(experiment=experiment)
+    view = view_of(experiment=experiment)
     lines = list(
         csv.DictReader(io.StringIO("".join(render_csv(board.board_table(info, select(info, view), view)))))
     )
@@ -75,12 +78,12 @@ def at_load(text, load, name):
 
 
 def test_deadlines_met_are_drawn_against_load_where_the_same_was_run_at_several(place):
-    ample = made(place, at_load(AT_LOAD, 0.9, "Ample"))
+    ample = run_experiment(place, at_load(AT_LOAD, 0.9, "Ample"))
     alone = text_of(experiment=ample)
     assert "Run the same jobs at other loads" in alone
     assert "Run at 0.5, 1.2 and 2" in alone
-    scarce = made(place, at_load(AT_LOAD, 2.0, "Scarce"))
-    made(place, at_load(AT_LOAD, 1.2, "Other machines").replace("cores: 4", "cores: 8"))
+    scarce = run_experiment(place, at_load(AT_LOAD, 2.0, "Scarce"))
+    run_experiment(place, at_load(AT_LOAD, 1.2, "Other machines").replace("cores: 4", "cores: 8"))
     info = place.runs.experiment(ample)
     known = loads.experiments_at_loads(info)
     assert [(load, each.id) for load, each in known.items()] == [(0.9, ample), (2.0, scarce)]
@@ -100,7 +103,7 @@ def test_deadlines_met_are_drawn_against_load_where_the_same_was_run_at_several(
 
 
 def test_what_is_missing_is_begun_at_once(place, monkeypatch):
-    ample = made(place, at_load(AT_LOAD, 0.9, "Ample"))
+    ample = run_experiment(place, at_load(AT_LOAD, 0.9, "Ample"))
     said = []
     monkeypatch.setattr(page, "set_props", lambda *_: None)
     monkeypatch.setattr(page, "notify", lambda *_, title, **__: said.append(title))

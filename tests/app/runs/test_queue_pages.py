@@ -22,7 +22,7 @@ from tests.builders import SIX_JOBS
 from tests.experiments.test_queue_measures import QUEUE
 
 
-def asked(**values):
+def view_of(**values):
     return View.read(Query("/runs", values))
 
 
@@ -31,7 +31,7 @@ def text_of(**values):
     return json.dumps(found, default=lambda each: each.to_plotly_json(), ensure_ascii=False)
 
 
-def made(place, text):
+def run_experiment(place, text):
     task = place.runs.submit(read_experiment(text))
     worker_for(place).work(task)
     return str(place.tasks.get(task).params["experiment"])
@@ -40,7 +40,7 @@ def made(place, text):
 @pytest.fixture
 def experiment(place):
     """Jobs that ask for more than there is, under four policies."""
-    return made(place, QUEUE)
+    return run_experiment(place, QUEUE)
 
 
 def test_the_leaderboard_has_columns_of_the_queue_where_somebody_waits(place, experiment):
@@ -51,7 +51,7 @@ def test_the_leaderboard_has_columns_of_the_queue_where_somebody_waits(place, ex
         assert words in queue, words
     assert "Jobs sooner" not in queue
     info = place.runs.experiment(experiment)
-    view = asked(experiment=experiment, columns="queue", sort="-jobs_per_hour")
+    view = view_of(experiment=experiment, columns="queue", sort="-jobs_per_hour")
     rows = board.rows(info, select(info, view), view)
     found = [row.measures["jobs_per_hour"] for row in rows]
     assert found == sorted(found, reverse=True)
@@ -64,7 +64,7 @@ def test_the_leaderboard_has_columns_of_the_queue_where_somebody_waits(place, ex
 
 
 def test_an_experiment_where_nobody_waits_shows_none_of_it(place, server):
-    experiment = made(place, SIX_JOBS)
+    experiment = run_experiment(place, SIX_JOBS)
     text = text_of(experiment=experiment, columns="queue")
     for words in ("Longest wait", "Waiting and cores", "Where jobs’ time goes", "Queue, "):
         assert words not in text, words
@@ -84,7 +84,7 @@ def test_two_policies_are_compared_in_what_their_queues_do(place, experiment):
     assert "Queue, Bends" not in text
     assert "CPU and limits per job, Turns" in text_of(**chosen, over="limits")
     info = place.runs.experiment(experiment)
-    view = asked(**chosen)
+    view = view_of(**chosen)
     turns = next(row for row in board.rows(info, select(info, view), view) if row.label == "Turns")
     mine, base = ([stored.result(info.runs[key][seed]) for seed in (1, 2, 3)] for key in ("Turns", "Static"))
     for name in ("waiting", "service", "pauses", "used"):
@@ -202,7 +202,7 @@ def test_reports_of_earlier_releases_have_no_such_columns(place, experiment):
         for each in (row["differences"] or {}).values():
             each.pop("seconds_low")
             each.pop("seconds_high")
-    view = asked(experiment=experiment, columns="queue")
+    view = view_of(experiment=experiment, columns="queue")
     old = replace(info, report=report)
     rows = board.rows(old, select(old, view), view)
     assert board.columns(rows, view).titles == board.COMPLETION

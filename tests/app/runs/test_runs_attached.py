@@ -28,7 +28,7 @@ def attached(place, entries):
     return run.id
 
 
-def shown(**values):
+def body_json(**values):
     return json.dumps(page.body(Query("/runs", values)), default=lambda each: each.to_plotly_json())
 
 
@@ -39,8 +39,8 @@ def test_without_one_there_is_no_card(place):
 
 def test_it_is_listed_and_stepped_through_by_the_names_of_its_containers(place):
     run = attached(place, 3)
-    assert address(run) in shown()
-    ledger = shown(look="ledger", run=run, tick="1")
+    assert address(run) in body_json()
+    ledger = body_json(look="ledger", run=run, tick="1")
     assert "FlowCon controls box" in ledger
     assert "trainer" in ledger
     assert "It converged." in ledger
@@ -56,10 +56,10 @@ def test_what_a_container_used_before_the_policy_came_is_no_use_of_its_first_tic
 
 
 def test_one_that_saw_nothing_says_so(place):
-    assert "No decisions yet" in shown(look="ledger", run=attached(place, 0))
+    assert "No decisions yet" in body_json(look="ledger", run=attached(place, 0))
 
 
 def test_one_that_is_gone_is_refused_in_words(place, refuses):
     assert place
     with refuses(NotFoundError):
-        shown(look="ledger", run="0" * 16)
+        body_json(look="ledger", run="0" * 16)

@@ -32,7 +32,7 @@ def due(image, name, seconds, deadline, **more):
 
 
 @dataclass
-class Told:
+class DeadlineRecord:
     """What became of jobs, and what was said of them and when."""
 
     ended: dict[str, float] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Told:
 
 def driven(engine, happens=None):
     """Run `deadline` to the end of all jobs; `happens` sees each look."""
-    told, policy = Told(), POLICIES["deadline"]
+    told, policy = DeadlineRecord(), POLICIES["deadline"]
     for entry in drive(engine, policy, policy.build_settings({"interval": 1.0}), 1, pace=1.0):
         seen = entry.observation
         for action in entry.actions:

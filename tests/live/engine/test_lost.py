@@ -111,11 +111,11 @@ def test_an_engine_that_hangs_is_lost_and_found_again(daemon):
         finally:
             os.kill(daemon._process.pid, signal.SIGCONT)
         end = time.monotonic() + 5
-        while not answered(host):
+        while not answers(host):
             assert time.monotonic() < end
 
 
-def answered(host):
+def answers(host):
     """Whether a host answers now."""
     try:
         host.ping()

@@ -5,7 +5,7 @@ import pytest
 from core.engines.docker_host import PlannedJob
 from core.scheduling.actions import Migrate, SetLimit, Start
 from core.scheduling.model import JobState, Trigger
-from tests.live.engines import begun, looked_until, opened, planned, to_the_end
+from tests.live.engines import looked_until, opened, planned, start_jobs, to_the_end
 
 pytestmark = pytest.mark.live
 
@@ -20,7 +20,7 @@ def test_a_move_between_two_sets_of_processors_loses_no_step_and_repeats_none(
     docker_url, light_image, tmp_path, docker_client
 ):
     with opened(docker_url, tmp_path, planned(light_image, "a", 3.0, 60)) as engine:
-        begun(engine, Start("a", "worker-0", 0.9))
+        start_jobs(engine, Start("a", "worker-0", 0.9))
         seen = []
         looked_until(engine, lambda job: (job.steps or 0) >= 5, all_seen=seen)
         left = engine.containers["a"]
@@ -49,7 +49,7 @@ def test_a_move_that_the_other_worker_refuses_leaves_the_job_where_it_was(docker
     """The third worker is made of a processor that this machine does not have."""
     cpus = ((0,), (1,), (999,))
     with opened(docker_url, tmp_path, planned(light_image, "a", 2.0, 40), cpus=cpus) as engine:
-        begun(engine, Start("a", "worker-1"))
+        start_jobs(engine, Start("a", "worker-1"))
         looked_until(engine, lambda job: (job.steps or 0) >= 3)
         container = engine.containers["a"]
         assert engine.apply([Migrate("a", "worker-2")]) == ()
@@ -75,7 +75,7 @@ def test_a_move_that_is_not_confirmed_goes_back_from_the_checkpoint(
     # a container that is there before Docker says that it is started could still confirm
     monkeypatch.setattr(f"{migration}._has_resumed", lambda *_: False)
     with opened(docker_url, tmp_path, planned(light_image, "a", 2.0, 40)) as engine:
-        begun(engine, Start("a", "worker-0"))
+        start_jobs(engine, Start("a", "worker-0"))
         looked_until(engine, lambda job: (job.steps or 0) >= 3)
         container = engine.containers["a"]
         assert engine.apply([Migrate("a", "worker-1")]) == ()
@@ -97,7 +97,7 @@ def test_a_job_that_writes_no_checkpoint_in_time_stays(docker_url, light_image, 
     monkeypatch.setattr("core.engines.docker_host.migration.CHECKPOINT_TIMEOUT", 0.5)
     deaf = PlannedJob("a", light_image, ("sleep", "30"), labels={"phasedock.test": "1"}, can_migrate=True)
     with opened(docker_url, tmp_path, deaf) as engine:
-        begun(engine, Start("a", "worker-0"))
+        start_jobs(engine, Start("a", "worker-0"))
         assert engine.apply([Migrate("a", "worker-1")]) == ()
         engine.wait(None)
         seen = engine.observe()
@@ -116,7 +116,7 @@ def test_a_job_that_computes_has_longer_to_go_on(docker_url, light_image, tmp_pa
     program = ("python3", "-m", "phasedock_jobs", "mlp", "--steps", "60", "--size", "2")
     job = PlannedJob("a", light_image, program, can_migrate=True, labels={"phasedock.test": "1"})
     with opened(docker_url, tmp_path, job) as engine:
-        begun(engine, Start("a", "worker-0"))
+        start_jobs(engine, Start("a", "worker-0"))
         looked_until(engine, lambda job: job.steps, 60.0)
         assert engine.apply([SetLimit("a", 0.3), Migrate("a", "worker-1")]) == ()
         engine.wait(engine.time + 60)
@@ -130,7 +130,7 @@ def test_a_job_that_is_removed_while_it_moves_has_failed(
     monkeypatch.setattr("core.engines.docker_host.migration.CHECKPOINT_TIMEOUT", 5.0)
     deaf = PlannedJob("a", light_image, ("sleep", "30"), labels={"phasedock.test": "1"}, can_migrate=True)
     with opened(docker_url, tmp_path, deaf) as engine:
-        begun(engine, Start("a", "worker-0"))
+        start_jobs(engine, Start("a", "worker-0"))
         engine.apply([Migrate("a", "worker-1")])
         docker_client.containers.get(engine.containers["a"]).remove(force=True)
         seen = to_the_end(engine)

@@ -11,7 +11,7 @@ from core.engines.docker_host import Host, HostLost, PlannedJob
 from core.errors import Cancelled
 from core.scheduling.actions import SetLimit, SetThreads, Start, Stop
 from core.scheduling.model import JobState
-from tests.live.engines import begun, looked, looked_until, opened, planned, steps_program, to_the_end
+from tests.live.engines import looked, looked_until, opened, planned, start_jobs, steps_program, to_the_end
 
 pytestmark = pytest.mark.live
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.live
 def test_threads_shrink_before_the_quota_and_grow_after_it(docker_url, light_image, tmp_path, docker_client):
     job = planned(light_image, "a", 60.0, 3000, can_resize=True)
     with opened(docker_url, tmp_path, job, cpus=(None,)) as engine:
-        begun(engine, Start("a", "worker-0"))
+        start_jobs(engine, Start("a", "worker-0"))
         before = looked_until(engine, lambda job: job.steps).jobs[0]
         assert (before.threads, before.can_resize) == (2, True)
         assert engine.apply([SetLimit("a", 0.5)]) == ()
@@ -42,7 +42,7 @@ def test_threads_are_those_of_a_share_as_neighbours_come_and_go(docker_url, ligh
             assert time.monotonic() < end
 
     with opened(docker_url, tmp_path, *jobs, cpus=(None,)) as engine:
-        begun(engine, Start("a", "worker-0"))
+        start_jobs(engine, Start("a", "worker-0"))
         become(2)
         assert engine.apply([Start("b", "worker-0")]) == ()
         become(1, 1)
@@ -59,7 +59,7 @@ def test_threads_that_a_policy_sets_shrink_before_its_quota(docker_url, light_im
     """The policy's own order, threads and then cores, is kept to: the quota waits for the answer."""
     jobs = [planned(light_image, name, 60.0, 3000, can_resize=True) for name in "ab"]
     with opened(docker_url, tmp_path, *jobs, cpus=(None,)) as engine:
-        begun(engine, Start("b", "worker-0", threads=2), Start("a", "worker-0", threads=2))
+        start_jobs(engine, Start("b", "worker-0", threads=2), Start("a", "worker-0", threads=2))
         end = time.monotonic() + 20.0
         while not all(job.steps for job in looked(engine, 0.1).jobs):
             assert time.monotonic() < end
@@ -80,7 +80,7 @@ def test_a_job_that_does_not_answer_gets_its_quota_and_is_shown_as_one(
     deaf += "open(f,'w').write(json.dumps({'version':1,'threads':2,'state':'running'}))\ntime.sleep(60)"
     job = PlannedJob("a", light_image, ("python3", "-c", deaf), can_resize=True)
     with opened(docker_url, tmp_path, job, cpus=(None,)) as engine:
-        begun(engine, Start("a", "worker-0"))
+        start_jobs(engine, Start("a", "worker-0"))
         assert looked_until(engine, lambda job: job.threads == 2).jobs[0].can_resize
         less = [SetThreads("a", 1), SetLimit("a", 0.5)] if told else [SetLimit("a", 0.5)]
         assert engine.apply(less) == ()
@@ -91,7 +91,7 @@ def test_a_job_that_does_not_answer_gets_its_quota_and_is_shown_as_one(
 def test_a_program_that_fails_says_why(docker_url, light_image, tmp_path):
     job = PlannedJob("a", light_image, ("python3", "-c", "raise SystemExit('no data')"))
     with opened(docker_url, tmp_path, job) as engine:
-        begun(engine, Start("a", "worker-0"))
+        start_jobs(engine, Start("a", "worker-0"))
         ended = to_the_end(engine)[-1].ended
     assert [job.state for job in ended] == [JobState.FAILED]
     assert engine.reasons["a"] == "Its program exited with code 1: no data."
@@ -115,7 +115,7 @@ def test_idle_is_called_often_and_may_end_the_run(docker_url, light_image, tmp_p
 
     job = PlannedJob("a", light_image, ("sleep", "60"), labels={"phasedock.test": "1"})
     with opened(docker_url, tmp_path, job, idle=idle) as engine:
-        begun(engine, Start("a", "worker-0"))
+        start_jobs(engine, Start("a", "worker-0"))
         with pytest.raises(Cancelled):
             engine.wait(None)
         container = engine.containers["a"]
@@ -128,7 +128,7 @@ def test_idle_is_called_often_and_may_end_the_run(docker_url, light_image, tmp_p
 def test_what_a_job_is_asked_for_is_in_its_folder(docker_url, light_image, tmp_path):
     job = PlannedJob("a b/c", light_image, steps_program(0.2), can_migrate=True, environment={"X": "1"})
     with opened(docker_url, tmp_path, job) as engine:
-        begun(engine, Start("a b/c", "worker-0"))
+        start_jobs(engine, Start("a b/c", "worker-0"))
         to_the_end(engine)
     (folder,) = tmp_path.glob("*/*")
     assert folder.name == "a-b-c"
@@ -139,7 +139,7 @@ def test_what_a_job_is_asked_for_is_in_its_folder(docker_url, light_image, tmp_p
 def test_a_program_without_an_agent_is_read_to_its_last_line(docker_url, light_image, tmp_path):
     program = "for step in range(1, 8): print(f'step {step}/7 loss={1 / step:.4f}', flush=True)"
     with opened(docker_url, tmp_path, PlannedJob("a", light_image, ("python3", "-c", program))) as engine:
-        begun(engine, Start("a", "worker-0"))
+        start_jobs(engine, Start("a", "worker-0"))
         seen = to_the_end(engine)
     (last,) = seen[-1].ended
     readings = [reading for entry in seen for job in (*entry.jobs, *entry.ended) for reading in job.readings]

@@ -50,12 +50,12 @@ def test_watching_adds_up_what_it_would_free_and_changes_nothing(
     before = [(docker_limits(job), kernel_quota(job)) for job in jobs]
     task = space.live.policies.attach("local", "autopilot", settings_of_a_policy, Mode.WATCH)
 
-    def seen():
+    def late_evidence():
         attached = space.live.view.request_view("local").attached
         found = None if attached is None else attached.evidence
         return found if found is not None and found.lasted > 12 else None
 
-    found = until(seen, 60)
+    found = until(late_evidence, 60)
     assert {each.name for each in found.containers} == {job.name for job in jobs}
     assert found.freed_cores_now > 2.5, "they may have four and use half a core together"
     assert [(docker_limits(job), kernel_quota(job)) for job in jobs] == before
@@ -95,12 +95,12 @@ def test_a_container_that_runs_out_of_memory_has_its_limits_back_and_is_left_alo
     before, kernel = docker_limits(job), kernel_quota(job)
     space.live.policies.attach("local", "autopilot", settings_of_a_policy, Mode.CONTROL)
 
-    def left():
+    def job_is_left_out():
         attached = space.live.view.request_view("local").attached
         found = None if attached is None else attached.evidence
         return found is not None and found.left == (job.name,)
 
-    until(left, 60)
+    until(job_is_left_out, 60)
     until(lambda: (docker_limits(job), kernel_quota(job)) == (before, kernel), 20)
     said = space.live.view.request_view("local").attached.entries
     assert any("ran out of memory" in each.text for each in said)

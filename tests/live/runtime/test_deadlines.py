@@ -41,11 +41,11 @@ def attach(space):
 def over(space, name):
     """Wait until a job is over."""
 
-    def done():
+    def finished_job():
         job = space.live.queue.find("local", name)
         return job if job.state.over else None
 
-    return until(done, 240)
+    return until(finished_job, 240)
 
 
 @pytest.mark.long

@@ -19,7 +19,7 @@ from tests.live.workloads import ALONE, ELASTIC, FLOWCON, SPECON
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 
-def done(space, text):
+def run_experiment(space, text):
     """Run an experiment as a task here; gives its id."""
     task = space.runs.submit(read_experiment(text))
     worker_for(space).work(task)
@@ -31,7 +31,7 @@ def done(space, text):
 @pytest.mark.long
 @pytest.mark.usefixtures("torch_image")
 def test_specon_moves_a_pytorch_job_without_losing_or_repeating_a_step(space):
-    info = space.runs.experiment(done(space, SPECON))
+    info = space.runs.experiment(run_experiment(space, SPECON))
     entries = list(space.runs.ledgers.entries(info.runs["SpeCon"][2]))
     moved = {action.job for entry in entries for action in entry.actions if isinstance(action, Migrate)}
     assert moved
@@ -50,7 +50,7 @@ def test_specon_moves_a_pytorch_job_without_losing_or_repeating_a_step(space):
 @pytest.mark.usefixtures("light_image")
 def test_cores_and_threads_bend_together_while_jobs_queue(space):
     """Two processors: the second job takes one back from the first, the third waits until one has ended."""
-    run = space.runs.experiment(done(space, ELASTIC)).runs["Elastic"][2]
+    run = space.runs.experiment(run_experiment(space, ELASTIC)).runs["Elastic"][2]
     entries = list(space.runs.ledgers.entries(run))
     lives = {"first": [], "second": [], "third": []}
     for entry in entries:
@@ -79,7 +79,7 @@ def test_a_run_removes_what_a_killed_one_left_and_nothing_of_others(space, setti
         for run in ("left", "others")
     )
     (settings.home / "jobs" / "left").mkdir(parents=True)
-    done(space, ALONE)
+    run_experiment(space, ALONE)
     with pytest.raises(docker.errors.NotFound):
         left.reload()
     others.reload()
@@ -90,7 +90,7 @@ def test_a_run_removes_what_a_killed_one_left_and_nothing_of_others(space, setti
 @pytest.mark.long
 @pytest.mark.usefixtures("light_image")
 def test_a_killed_worker_leaves_no_container_behind(settings, space, docker_client):
-    def left():
+    def run_containers():
         return docker_client.containers.list(filters={"label": "phasedock.run"}, ignore_removed=True)
 
     command = [sys.executable, "-m", "core.cli", "worker"]
@@ -100,14 +100,14 @@ def test_a_killed_worker_leaves_no_container_behind(settings, space, docker_clie
     }
     with subprocess.Popen(command, env=environment) as process:
         task = space.runs.submit(read_experiment(FLOWCON))
-        until(lambda: len(left()) == 2, 60)
+        until(lambda: len(run_containers()) == 2, 60)
         process.send_signal(signal.SIGKILL)
     run = space.runs.list(1)[0].id
-    assert len(left()) == 2
+    assert len(run_containers()) == 2
     worker = worker_for(space)
     worker.start()
     try:
-        until(lambda: not left(), 30)
+        until(lambda: not run_containers(), 30)
         assert space.tasks.get(task).state is TaskState.INTERRUPTED
         assert space.runs.get(run).state is RunState.INTERRUPTED
     finally:

@@ -78,12 +78,12 @@ def attach(space, policy="elastic", **values):
 def running(space, *names):
     """Wait until these jobs run, each with its container."""
 
-    def seen():
+    def running_jobs():
         jobs = {job.name: job for job in space.live.queue.list("local")}
         ready = all(jobs[name].state is QueueState.RUNNING and jobs[name].container for name in names)
         return jobs if ready else {}
 
-    return until(seen, 60)
+    return until(running_jobs, 60)
 
 
 @pytest.mark.long

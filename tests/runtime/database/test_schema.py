@@ -22,7 +22,7 @@ from core.errors import ConflictError, SettingsError
 from core.workspace import database
 from core.workspace.database import Database
 from core.workspace.database_schema import Base
-from tests.data.make_earlier_home import seen
+from tests.data.make_earlier_home import summary_of
 from tests.runtime.kinds_for_tests import kinds_for_tests
 
 EARLIER = Path(__file__).resolve().parents[2] / "data" / "home_of_0_1_0.tar.xz"
@@ -95,7 +95,7 @@ def test_everything_that_an_earlier_version_wrote_is_there(earlier):
     assert all(before[name] for name in before if name not in ("workers", "alembic_version"))
     space = Workspace(Settings(home=earlier), kinds_for_tests())
     assert_within(before, rows(earlier / "phasedock.db"))
-    assert_within(shown, seen(space))
+    assert_within(shown, summary_of(space))
     space.close()
 
 

@@ -44,7 +44,7 @@ class Engine:
         return [(1000.0 + self.second, {"container": tuple(row)})]
 
 
-def shown(monkeypatch, cores, throttled=0.0, limit=None, *, obeys=True):
+def usage(monkeypatch, cores, throttled=0.0, limit=None, *, obeys=True):
     """What the job used in the last of some seconds."""
     engine = Engine(cores, throttled, obeys=obeys)
     monkeypatch.setattr(usage_wrapper, "time", SimpleNamespace(time=lambda: 1000.0))
@@ -60,14 +60,14 @@ def shown(monkeypatch, cores, throttled=0.0, limit=None, *, obeys=True):
 
 @pytest.mark.parametrize(("limit", "obeys"), [(None, True), (0.5, False)], ids=["nobody's", "watched"])
 def test_a_limit_of_somebody_else_is_part_of_what_is_seen(monkeypatch, limit, obeys):
-    plain = shown(monkeypatch, 1.0)
-    assert shown(monkeypatch, 1.0, 1.0, limit, obeys=obeys) == replace(plain, throttled=1.0, withheld=1.0)
+    plain = usage(monkeypatch, 1.0)
+    assert usage(monkeypatch, 1.0, 1.0, limit, obeys=obeys) == replace(plain, throttled=1.0, withheld=1.0)
 
 
 def test_a_container_that_is_held_back_by_this_run_is_in_the_phase_that_it_would_be_in(monkeypatch):
-    free, held = shown(monkeypatch, 2.0), shown(monkeypatch, 1.0, 1.0, limit=1.0)
-    calm = shown(monkeypatch, 1.0, limit=1.0)
+    free, held = usage(monkeypatch, 2.0), usage(monkeypatch, 1.0, 1.0, limit=1.0)
+    calm = usage(monkeypatch, 1.0, limit=1.0)
     assert (held.phase, held.cores, held.throttled) == (free.phase, 1.0, 1.0)
     assert calm.phase != free.phase
-    nearly = shown(monkeypatch, 1.9, 1.0, limit=1.0)
+    nearly = usage(monkeypatch, 1.9, 1.0, limit=1.0)
     assert nearly.phase == free.phase, "never more than its worker has"

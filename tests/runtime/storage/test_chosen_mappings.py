@@ -13,7 +13,7 @@ def inspected(tmp_path, header="time,name,cpu"):
     return inspect_file(path)
 
 
-def answered(mapping):
+def with_units(mapping):
     return replace(
         mapping, features=tuple(replace(one, unit_key="percent_of_core") for one in mapping.features)
     )
@@ -25,9 +25,9 @@ def test_a_choice_is_offered_for_the_same_columns_only(tmp_path):
     assert first.mapping.unknown == ("cpu",)
     kept = ChosenMappings(tmp_path / "chosen.json")
     assert kept.get(first) is None
-    kept.keep(first, answered(first.mapping), "monday.csv")
+    kept.keep(first, with_units(first.mapping), "monday.csv")
     assert ChosenMappings(tmp_path / "chosen.json").get(inspected(tmp_path)) == (
-        answered(first.mapping),
+        with_units(first.mapping),
         "monday.csv",
     )
     assert kept.get(inspected(tmp_path, "time,pod,cpu")) is None

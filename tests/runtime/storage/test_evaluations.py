@@ -95,7 +95,7 @@ def changed(monkeypatch, tmp_path, package, line="# another way"):
 
 
 @pytest.fixture(autouse=True)
-def _own_sources():
+def _clear_source_cache():
     yield
     code_version._shared.cache_clear()
 

@@ -202,14 +202,14 @@ def test_a_long_name_keeps_its_suffix():
     assert safe_name("é" * 300 + ".csv.gz").endswith(".csv.gz")
 
 
-def sent(uploads, name, content):
+def send(uploads, name, content):
     upload = uploads.begin(name, len(content))
     uploads.receive(upload, [content])
     return upload
 
 
 def test_gathered_files_are_one_upload_until_they_are_separated(uploads):
-    made = uploads.gather([sent(uploads, "cpu.csv", b"12"), sent(uploads, "memory.csv", b"345")])
+    made = uploads.gather([send(uploads, "cpu.csv", b"12"), send(uploads, "memory.csv", b"345")])
     (info,) = uploads.list()
     assert (info.id, info.name, info.size, info.complete) == (made, "cpu.csv + memory.csv", 5, True)
     assert uploads.is_joined(made)
@@ -224,7 +224,7 @@ def test_gathered_files_are_one_upload_until_they_are_separated(uploads):
 
 
 def test_files_of_one_name_stay_apart_and_many_names_are_counted(uploads, tmp_path, sentence):
-    made = uploads.gather([sent(uploads, "export.csv", str(n).encode()) for n in range(5)])
+    made = uploads.gather([send(uploads, "export.csv", str(n).encode()) for n in range(5)])
     sentence(uploads.get(made).name)
     assert sorted(path.read_bytes() for path in uploads.files(made)) == [b"0", b"1", b"2", b"3", b"4"]
     uploads.discard(made)
@@ -232,7 +232,7 @@ def test_files_of_one_name_stay_apart_and_many_names_are_counted(uploads, tmp_pa
 
 
 def test_what_has_not_arrived_is_not_gathered(uploads):
-    there, waits = sent(uploads, "a.csv", b"1"), uploads.begin("b.csv", 5)
+    there, waits = send(uploads, "a.csv", b"1"), uploads.begin("b.csv", 5)
     with pytest.raises(ConflictError):
         uploads.gather([there, waits])
     assert [one.id for one in uploads.list()] == [there]

@@ -39,7 +39,7 @@ def ended(workspace, task):
     return until(lambda: (info := workspace.tasks.get(task)).state.ended and info, 60)
 
 
-def done(workspace, task):
+def finish(workspace, task):
     info = ended(workspace, task)
     assert info.state is TaskState.DONE, info.error
     return info
@@ -50,7 +50,7 @@ def test_a_file_becomes_a_trace_set(workspace, worker, tmp_path):
     sent = upload(workspace, write_csv(tmp_path / "jobs.csv", traces))
     inspection = workspace.uploads.inspect(sent)
     assert workspace.uploads.inspect(sent) is inspection
-    task = done(workspace, workspace.uploads.accept(sent, inspection.mapping, "  my jobs "))
+    task = finish(workspace, workspace.uploads.accept(sent, inspection.mapping, "  my jobs "))
     info = workspace.traces.get(task.result["trace_set"])
     assert (info.name, info.n_samples, info.sample) == ("my jobs", traces.n_samples, False)
     assert info.source.startswith("jobs.csv · ")
@@ -89,7 +89,7 @@ def test_accepting_checks_before_it_asks(workspace, tmp_path, refuses):
 def test_training_gives_the_librarys_model_and_a_curve(workspace, worker, trace_set):
     settings = {"phases": 3, "hidden": 4, "epochs": 2, "seed": 7}
     params = {"trace_set": trace_set.id, "settings": settings, "features": None, "name": "trained"}
-    task = done(workspace, workspace.tasks.submit("train", "Train", params))
+    task = finish(workspace, workspace.tasks.submit("train", "Train", params))
     info = workspace.models.get(task.result["model"])
     assert (info.name, info.trace_set_id, info.sample) == ("trained", trace_set.id, True)
     traces = workspace.traces.load(trace_set.id)
@@ -118,7 +118,7 @@ def test_training_on_what_is_gone_says_so(workspace, worker, trace_set, sentence
 def test_expanding_makes_a_new_model(workspace, worker, trace_set):
     model = workspace.models.add(small_model(workspace.traces.load(trace_set.id)), name="m")
     params = {"model": model.id, "trace_set": trace_set.id, "phase": 1, "into": 2, "name": "expanded"}
-    task = done(workspace, workspace.tasks.submit("expand", "Expand", params))
+    task = finish(workspace, workspace.tasks.submit("expand", "Expand", params))
     assert workspace.models.get(task.result["model"]).phases == (0, 2, 3, 4)
     assert workspace.models.get(model.id).phases == (0, 1, 2)
 
@@ -129,7 +129,7 @@ def test_choosing_k_recommends_one(workspace, worker, trace_set, by):
     if by == "model":
         model = workspace.models.add(small_model(workspace.traces.load(trace_set.id)), name="m")
         params = {"trace_set": trace_set.id, "model": model.id}
-    task = done(workspace, workspace.tasks.submit("choose_k", "Choose", params))
+    task = finish(workspace, workspace.tasks.submit("choose_k", "Choose", params))
     ks = [each["k"] for each in task.result["candidates"]]
     assert ks[0] == 2
     assert task.result["recommended"] in ks
@@ -139,7 +139,7 @@ def test_choosing_k_recommends_one(workspace, worker, trace_set, by):
 def test_searching_ranks_trials_and_draws_a_curve_each(workspace, worker, trace_set):
     space = {"hidden": [2, 4], "history": [2], "learning_rate": [0.001], "epochs": [2]}
     params = {"trace_set": trace_set.id, "space": space}
-    task = done(workspace, workspace.tasks.submit("search", "Search", params))
+    task = finish(workspace, workspace.tasks.submit("search", "Search", params))
     errors = [trial["held_out_error"] for trial in task.result["trials"]]
     assert errors == sorted(errors)
     assert {trial["settings"]["hidden"] for trial in task.result["trials"]} == {2, 4}
@@ -156,7 +156,7 @@ def test_a_search_that_cannot_be_says_why(workspace, worker, trace_set, space):
 
 
 def test_the_samples_are_marked_as_such_and_come_once(workspace, worker):
-    results = [done(workspace, workspace.tasks.submit("samples", "Samples", {})).result for _ in range(2)]
+    results = [finish(workspace, workspace.tasks.submit("samples", "Samples", {})).result for _ in range(2)]
     assert results[0] == results[1]
     (info,), (model,) = workspace.traces.list(), workspace.models.list()
     assert info.sample

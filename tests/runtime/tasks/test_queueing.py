@@ -60,10 +60,10 @@ def test_a_worker_outlives_a_queue_that_goes_away(workspace, monkeypatch, caplog
     worker = worker_for(workspace, threads=1)
     worker.start()
 
-    def gone():
+    def lose_connection():
         raise ConnectionError("gone")
 
-    monkeypatch.setattr(workspace.tasks, "requeue_waiting", gone)
+    monkeypatch.setattr(workspace.tasks, "requeue_waiting", lose_connection)
     until(lambda: "postponed" in caplog.text)
     monkeypatch.undo()
     assert worker._beating.is_alive()

@@ -23,7 +23,7 @@ def workspace(settings):
     opened.close()
 
 
-def left_running(workspace, count=1):
+def orphaned_tasks(workspace, count=1):
     """Tasks that a worker had begun before it died."""
     tasks = [workspace.tasks.submit("count", "Count", {"steps": 1}) for _ in range(count)]
     values = {"state": TaskState.RUNNING, "worker": "d" * 16, "started": 1.0}
@@ -32,7 +32,7 @@ def left_running(workspace, count=1):
     return tasks
 
 
-def left_run(workspace, task):
+def orphaned_run(workspace, task):
     """A run that a task was making."""
     info = workspace.runs.experiment(workspace.runs._records.add_experiment(some(), task))
     origin = Origin(info, info.experiment.policies[0], 1, "s" * 8, "k" * 8, task)
@@ -53,8 +53,8 @@ def looks(workspace, task, run):
 
 
 def test_looking_does_not_wait_for_somebody_who_writes(workspace):
-    (task,) = left_running(workspace)
-    run = left_run(workspace, task)
+    (task,) = orphaned_tasks(workspace)
+    run = orphaned_run(workspace, task)
     with workspace.database.write() as session, ThreadPoolExecutor(4) as readers:
         session.execute(update(TaskRow).values(message="written, not committed yet"))
         for read in [readers.submit(looks, workspace, task, run) for _ in range(8)]:
@@ -62,8 +62,8 @@ def test_looking_does_not_wait_for_somebody_who_writes(workspace):
 
 
 def test_looking_writes_nothing(workspace):
-    (task,) = left_running(workspace)
-    run = left_run(workspace, task)
+    (task,) = orphaned_tasks(workspace)
+    run = orphaned_run(workspace, task)
     said = []
 
     def listen(_connection, _cursor, statement, *_more):
@@ -75,7 +75,7 @@ def test_looking_writes_nothing(workspace):
 
 
 def test_whoever_reaps_first_reaps_all_and_the_others_nothing(workspace):
-    tasks = left_running(workspace, 3)
+    tasks = orphaned_tasks(workspace, 3)
     with ThreadPoolExecutor(8) as pool:
         reaped = [each.result() for each in [pool.submit(workspace.tasks.reap) for _ in range(8)]]
     assert sum(reaped) == 3
@@ -83,7 +83,7 @@ def test_whoever_reaps_first_reaps_all_and_the_others_nothing(workspace):
 
 
 def test_what_is_shown_of_a_lost_task_is_what_is_written_later(workspace):
-    (task,) = left_running(workspace)
+    (task,) = orphaned_tasks(workspace)
     shown = workspace.tasks.get(task)
     assert workspace.tasks.reap() == 1
     written = workspace.tasks.get(task)

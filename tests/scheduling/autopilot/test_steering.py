@@ -33,7 +33,7 @@ def fitted(policy="prev.step.max", fallback=None):
     return FittedPolicy(policy, CYCLE, 1.0, cpu, memory, other, NEVER_GROWS)
 
 
-class Shown:
+class RecordedEngine:
     """An engine that shows recorded samples, second by second, and remembers what it was asked to do.
 
     Parameters
@@ -106,7 +106,7 @@ CORES = {"a": [1.0] * 5 + [0.5] * 5 + [3.0] * 6, "b": [2.0] * 16}
 
 
 def test_each_container_is_asked_for_what_its_cycle_needs(sentence):
-    engine = Shown(CORES)
+    engine = RecordedEngine(CORES)
     entries = run(engine)
     asked = [(action.job, action.limit) for action in engine.asked if action.job == "a"]
     assert asked[1:] == [("a", 1.0), ("a", 0.5), ("a", 3.0)], "after the cold start"
@@ -116,14 +116,14 @@ def test_each_container_is_asked_for_what_its_cycle_needs(sentence):
 
 
 def test_a_run_replays_from_its_ledger():
-    entries = run(Shown(CORES), policy="phasedock", memory=True)
+    entries = run(RecordedEngine(CORES), policy="phasedock", memory=True)
     again = unpack(pack(entries))
     assert again == tuple(entries)
     assert list(replay(AUTOPILOT, chosen_with("phasedock", memory=True), 1, again)) == []
 
 
 def test_what_was_refused_is_asked_for_again():
-    engine = Shown({"a": [1.0] * 8}, refuses={0, 1})
+    engine = RecordedEngine({"a": [1.0] * 8}, refuses={0, 1})
     run(engine)
     first = [action.limit for action in engine.asked]
     assert len(set(first[:3])) == 1
@@ -131,7 +131,7 @@ def test_what_was_refused_is_asked_for_again():
 
 
 def test_memory_is_steered_where_that_is_chosen():
-    engine = Shown({"a": [1.0] * 14}, {"a": [2 * GIB] * 14})
+    engine = RecordedEngine({"a": [1.0] * 14}, {"a": [2 * GIB] * 14})
     run(engine, memory=True)
     (action,) = [each for each in engine.asked if isinstance(each, SetMemory)]
     assert action.limit == pytest.approx(2 * GIB * 1.15 + 32 * 2**20)
@@ -141,7 +141,7 @@ def test_a_book_adds_up_what_an_evaluation_says():
     rng = np.random.default_rng(3)
     cores = {name: rng.gamma(4, 0.3, 60).tolist() for name in ("a", "b", "c")}
     book = EvidenceBook()
-    for entry in run(Shown(cores)):
+    for entry in run(RecordedEngine(cores)):
         book.add_entry(entry)
     found = book.evidence()
     demand = demand_of(list(cores.values()), cycle=CYCLE)
@@ -159,14 +159,14 @@ def test_a_book_adds_up_what_an_evaluation_says():
 @pytest.mark.parametrize("obeys", [False, True], ids=["watch", "control"])
 def test_where_nobody_set_a_limit_the_most_that_was_used_is_what_it_has(obeys):
     book = EvidenceBook()
-    for entry in run(Shown({"a": [1.0] * 5 + [2.0] * 6}, limits=(None, None), obeys=obeys)):
+    for entry in run(RecordedEngine({"a": [1.0] * 5 + [2.0] * 6}, limits=(None, None), obeys=obeys)):
         book.add_entry(entry)
     assert book.evidence().freed_cores_now == pytest.approx(0.0)
 
 
 def test_watch_also_writes_down_that_a_container_would_have_its_own_limit_again():
     book = EvidenceBook()
-    for entry in run(Shown({"a": [1.0] * 10 + [4.0] * 10})):
+    for entry in run(RecordedEngine({"a": [1.0] * 10 + [4.0] * 10})):
         book.add_entry(entry)
     found = book.evidence()
     assert found.freed_cores_now == 0.0
@@ -179,7 +179,7 @@ def test_a_container_that_is_held_back_is_short_where_it_would_use_more_on_that_
 ):
     """Also where it has the limit that was decided because it had it before: so watch predicts control."""
     book = EvidenceBook()
-    engine = Shown({"a": [limit] * 12}, limits=(limit, 16 * GIB))
+    engine = RecordedEngine({"a": [limit] * 12}, limits=(limit, 16 * GIB))
     for entry in run(engine)[6:]:  # after the cold start
         jobs = tuple(replace(job, use=replace(job.use, withheld=withheld)) for job in entry.observation.jobs)
         book.add_entry(replace(entry, observation=replace(entry.observation, jobs=jobs)))
@@ -188,7 +188,7 @@ def test_a_container_that_is_held_back_is_short_where_it_would_use_more_on_that_
 
 def test_a_sample_that_comes_soon_after_another_makes_no_gaps_of_all_others():
     book = EvidenceBook()
-    for entry in run(Shown({"a": [1.0] * 11})):
+    for entry in run(RecordedEngine({"a": [1.0] * 11})):
         second = entry.observation.time
         book.add_entry(at(entry, 4.3 if second == 5.0 else second))
     assert book.evidence().seconds == pytest.approx(10.0)
@@ -202,7 +202,7 @@ def at(entry, moment):
 
 def test_containers_that_come_and_go_are_remembered():
     book = EvidenceBook()
-    entries = run(Shown({"short": [1.0] * 8, "long": [1.0] * 12}, obeys=True))
+    entries = run(RecordedEngine({"short": [1.0] * 8, "long": [1.0] * 12}, obeys=True))
     held = [
         replace(entry, observation=replace(entry.observation, jobs=tuple(
             replace(job, use=replace(job.use, throttled=0.5, withheld=1.0)) if job.id == "short" else job
@@ -220,7 +220,9 @@ def test_containers_that_come_and_go_are_remembered():
 
 
 def test_a_container_that_ran_out_of_memory_has_its_limits_back_and_is_left_alone():
-    engine = Shown({"a": [1.0] * 40, "b": [1.0] * 40}, {name: [1.0 * GIB] * 40 for name in "ab"}, obeys=True)
+    engine = RecordedEngine(
+        {"a": [1.0] * 40, "b": [1.0] * 40}, {name: [1.0 * GIB] * 40 for name in "ab"}, obeys=True
+    )
     engine.kills = {"a": [20]}
     entries = run(engine, memory=True)
     before, after = ({job.id: job for job in entries[at].observation.jobs} for at in (19, -1))
@@ -237,9 +239,9 @@ def test_a_container_that_ran_out_of_memory_has_its_limits_back_and_is_left_alon
 
 
 def test_limits_that_are_put_back_after_running_out_of_memory_are_asked_for_until_they_are_there():
-    engine = Shown({"a": [1.0] * 40}, {"a": [1.0 * GIB] * 40}, obeys=True)
+    engine = RecordedEngine({"a": [1.0] * 40}, {"a": [1.0 * GIB] * 40}, obeys=True)
     engine.kills = {"a": [20]}
-    counted = Shown({"a": [1.0] * 20}, {"a": [1.0 * GIB] * 20}, obeys=True)
+    counted = RecordedEngine({"a": [1.0] * 20}, {"a": [1.0 * GIB] * 20}, obeys=True)
     run(counted, memory=True)
     engine.refuses = {len(counted.asked), len(counted.asked) + 1}
     run(engine, memory=True)
@@ -247,7 +249,7 @@ def test_limits_that_are_put_back_after_running_out_of_memory_are_asked_for_unti
 
 
 def test_a_container_that_the_model_has_seen_nothing_like_is_steered_by_the_reactive_rule(sentence):
-    engine = Shown({"a": [1.0] * 280, "b": [1.0] * 280}, obeys=True)
+    engine = RecordedEngine({"a": [1.0] * 280, "b": [1.0] * 280}, obeys=True)
     engine.strange = {"a": range(40, 80), "b": range(0, 280, 9)}  # a ninth of b's samples
     entries = run(engine, policy="phasedock", fallback="prev.step.max")
     said = [reason for entry in entries for reason in entry.reasons if reason.rule == UNFAMILIAR_RULE]
@@ -268,7 +270,7 @@ def test_a_container_that_the_model_has_seen_nothing_like_is_steered_by_the_reac
 
 
 def test_an_unfamiliar_container_keeps_its_memory_until_it_was_seen_for_ten_minutes():
-    engine = Shown({"a": [1.0] * 660}, obeys=True)
+    engine = RecordedEngine({"a": [1.0] * 660}, obeys=True)
     engine.strange = {"a": range(660)}
     run(engine, policy="phasedock", fallback="prev.step.max", memory=True)
     limits = [each.limit for each in engine.asked if isinstance(each, SetMemory)]
@@ -277,7 +279,7 @@ def test_an_unfamiliar_container_keeps_its_memory_until_it_was_seen_for_ten_minu
 
 
 def test_nothing_is_unfamiliar_before_enough_was_seen():
-    engine = Shown({"a": [1.0] * 60})
+    engine = RecordedEngine({"a": [1.0] * 60})
     engine.strange = {"a": range(19)}
     entries = run(engine, policy="phasedock", fallback="prev.step.max")
     ruled = [

@@ -71,30 +71,30 @@ def test_the_least_requested_worker_takes_a_job():
     made = Table("kube.default", {}, (Worker("v", 4.0), Worker("w", 8.0)))
     for name in ("a", "b", "c"):
         made.put(name, request=2.0)
-    made.look(0.0)
+    made.step(0.0)
     assert {name: job.worker for name, job in made.jobs.items()} == {"a": "v", "b": "w", "c": "w"}
 
 
 def test_whoever_is_paused_for_another_goes_on_where_it_was():
     made = Table("edf.preemptive", {}, (Worker("w", 2.0),))
     made.put("late", request=2.0, terms=Terms(deadline=500.0))
-    made.look(0.0)
+    made.step(0.0)
     made.put("late", limit=2.0)
     made.put("soon", request=2.0, arrived=10.0, terms=Terms(deadline=50.0))
-    assert [type(action) for action in made.look(10.0).actions] == [Pause, Start]
+    assert [type(action) for action in made.step(10.0).actions] == [Pause, Start]
     made.put("late", state=JobState.PAUSED)
     made.put("soon", limit=2.0)
-    assert made.look(20.0, ended=("soon",)).actions == (Resume("late"),)
+    assert made.step(20.0, ended=("soon",)).actions == (Resume("late"),)
 
 
 def test_a_start_that_fails_is_tried_elsewhere_and_later_again():
     made = Table("fifo", {}, (Worker("v", 2.0), Worker("w", 2.0)))
     made.put("a", request=2.0)
-    (start,) = made.look(0.0).actions
+    (start,) = made.step(0.0).actions
     made.put("a", state=JobState.WAITING, worker=None)
-    answer = made.look(1.0, failures=(Failure(start, "No such image."),))
+    answer = made.step(1.0, failures=(Failure(start, "No such image."),))
     assert (answer.actions, answer.wake) == ((), 6.0)
-    (again,) = made.look(6.0).actions
+    (again,) = made.step(6.0).actions
     assert (start.worker, again.worker) == ("v", "w")
 
 
@@ -102,7 +102,7 @@ def test_memory_lets_wait():
     made = Table("kube.default", {}, (Worker("w", 8.0, memory=10 * GIB, memory_used=0.0),))
     for name in ("a", "b"):
         made.put(name, request=1.0, terms=Terms(memory=6 * GIB))
-    made.look(0.0)
+    made.step(0.0)
     assert [job.state for job in made.jobs.values()] == [JobState.RUNNING, JobState.WAITING]
 
 

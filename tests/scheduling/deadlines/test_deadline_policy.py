@@ -52,7 +52,7 @@ def texts(made, job):
 def test_a_job_has_all_that_helps_it_while_nobody_else_needs_it(sentence):
     made = table()
     asks(made, "a", 99, 100.0)
-    made.look(0.0)
+    made.step(0.0)
     assert follow(made) == {"a": 4.0}
     sentence(*texts(made, "a"))
 
@@ -61,10 +61,10 @@ def test_cores_beyond_the_least_share_are_given_back_for_whom_needs_them(sentenc
     """Of 4 cores a needs 1 for 100 s; b needs 3 of them to do 85 steps in 30 s."""
     made = table()
     asks(made, "a", 99, 100.0)
-    made.look(0.0)
+    made.step(0.0)
     follow(made)
     asks(made, "b", 85, 30.0)
-    made.look(0.0)
+    made.step(0.0)
     assert [type(action) for action in made.answer.actions] == [SetThreads, SetLimit, Start]
     assert follow(made) == {"a": 1.0, "b": 3.0}
     sentence(*texts(made, "a"))
@@ -73,10 +73,10 @@ def test_cores_beyond_the_least_share_are_given_back_for_whom_needs_them(sentenc
 def test_a_promise_is_not_broken_for_a_later_job(sentence):
     made = table()
     asks(made, "a", 400, 100.0)
-    made.look(0.0)
+    made.step(0.0)
     follow(made)
     asks(made, "b", 10, 50.0)
-    made.look(0.0)
+    made.step(0.0)
     assert follow(made) == {"a": 4.0}
     sentence(texts(made, "b")[0])
     assert "a" in made.state.estimates
@@ -86,12 +86,12 @@ def test_a_promise_is_not_broken_for_a_later_job(sentence):
 def test_what_no_number_of_cores_brings_to_its_end_is_said_with_what_would_be_possible(sentence):
     made = table()
     asks(made, "a", 400, 90.0)
-    made.look(0.0)
+    made.step(0.0)
     sentence(*texts(made, "a"))
     assert follow(made) == {"a": 4.0}, "with what is left over"
     refusing = table(rest="refuse-hopeless")
     asks(refusing, "a", 400, 90.0)
-    answer = refusing.look(0.0)
+    answer = refusing.step(0.0)
     assert [type(action) for action in answer.actions] == [Refuse]
 
 
@@ -100,15 +100,15 @@ def test_a_job_that_slows_down_gets_more_cores_and_one_that_cannot_be_saved_is_s
     made = table()
     asks(made, "a", 100, 100.0)
     asks(made, "b", 1000, 1000.0)
-    made.look(0.0)
+    made.step(0.0)
     assert follow(made)["a"] == 2.0, "one would do; half of what is left over goes to each"
     made.put("a", steps=30, step_seconds=2 / 2.0)
-    made.look(30.0)
+    made.step(30.0)
     made.put("a", steps=40, step_seconds=2 / 2.0)
-    made.look(60.0)
+    made.step(60.0)
     assert follow(made)["a"] == 3.0
     made.put("a", steps=60, step_seconds=8 / 3.0)
-    made.look(90.0)
+    made.step(90.0)
     assert made.state.estimates["a"].is_late
     sentence(" ".join(texts(made, "a")))
 
@@ -116,10 +116,10 @@ def test_a_job_that_slows_down_gets_more_cores_and_one_that_cannot_be_saved_is_s
 def test_what_a_job_does_after_its_last_step_is_a_part_of_its_time(sentence):
     made = table(1.0)
     asks(made, "a", 90, 100.0, teardown=20.0)
-    made.look(0.0)
+    made.step(0.0)
     sentence(texts(made, "a")[0])
     asks(made, "b", 70, 100.0, teardown=20.0)
-    made.look(0.0)
+    made.step(0.0)
     sentence(texts(made, "b")[0])
     mark = next(mark for mark in made.answer.marks if mark.job == "b")
     assert mark.ends == pytest.approx(90.0)
@@ -130,14 +130,14 @@ def test_whoever_has_done_all_its_steps_is_not_stopped_in_its_last_moments(spare
     """It is late already, and another job needs all cores: it keeps one until it has ended."""
     made = table(spare=spare)
     asks(made, "a", 100, 100.0)
-    made.look(0.0)
+    made.step(0.0)
     follow(made)
     made.put("a", steps=100, step_seconds=0.25)
     asks(made, "b", 380, 100.0, at=101.0)
-    made.look(101.0)
+    made.step(101.0)
     assert follow(made) == {"a": 1.0, "b": 3.0}
     made.put("a", state=JobState.PAUSED)
-    made.look(140.0)
+    made.step(140.0)
     assert follow(made) == {"a": 1.0, "b": 3.0}, "nor left where it was stopped"
 
 
@@ -147,11 +147,11 @@ def test_a_job_is_to_end_a_second_early_where_that_can_be(most, cores):
     made = table(2.0)
     asks(made, "a", 99, 100.0, max=most)
     asks(made, "z", 10_000, None)
-    made.look(0.0)
+    made.step(0.0)
     follow(made)
     made.put("a", limit=1.0, steps=88, step_seconds=1.0)
     made.put("z", limit=1.0, state=JobState.RUNNING)
-    made.look(89.5)
+    made.step(89.5)
     assert follow(made) == cores
     assert [mark.label for mark in made.answer.marks if mark.job == "a"] == ["promised"]
 
@@ -160,14 +160,14 @@ def test_a_host_that_loses_cores_says_whom_it_cannot_serve_any_more(sentence):
     made = table(4.0)
     asks(made, "a", 190, 100.0)
     asks(made, "b", 190, 100.0)
-    made.look(0.0)
+    made.step(0.0)
     assert follow(made) == {"a": 2.0, "b": 2.0}
     made.workers = (Worker("w", 2.0),)
-    made.look(1.0)
+    made.step(1.0)
     assert follow(made) == {"a": 2.0}, "b is paused: half the cores for both would make both late"
     sentence(texts(made, "b"))
     made.workers = (Worker("w", 4.0),)
-    made.look(2.0)
+    made.step(2.0)
     assert follow(made) == {"a": 2.0, "b": 2.0}
     sentence(texts(made, "b")[-1])
 
@@ -176,39 +176,39 @@ def test_a_host_that_loses_cores_while_a_start_is_on_its_way_gives_nobody_more()
     """The two cores that b was given are more than the one that is left."""
     made = table(4.0)
     asks(made, "a", 190, 100.0)
-    made.look(0.0)
+    made.step(0.0)
     follow(made)
     asks(made, "b", 190, 100.0)
-    made.look(0.5)
+    made.step(0.5)
     made.put("b", state=JobState.WAITING, worker=None)
     made.put("a", limit=2.0)
     made.workers = (Worker("w", 1.0),)
-    made.look(1.0)
+    made.step(1.0)
     assert [type(action) for action in made.answer.actions if action.job == "a"] == [Pause]
 
 
 def test_a_start_that_fails_is_tried_again(sentence):
     made = table()
     asks(made, "a", 100, 1000.0)
-    (start,) = made.look(0.0).actions
+    (start,) = made.step(0.0).actions
     made.put("a", state=JobState.WAITING, worker=None)
-    answer = made.look(1.0, failures=(Failure(start, "The image is not there."),))
+    answer = made.step(1.0, failures=(Failure(start, "The image is not there."),))
     assert (answer.actions, answer.wake) == ((), 6.0)
     sentence(texts(made, "a")[0])
-    assert [type(action) for action in made.look(6.0).actions] == [Start]
+    assert [type(action) for action in made.step(6.0).actions] == [Start]
 
 
 def test_a_start_that_was_not_confirmed_yet_keeps_its_cores():
     made = table()
     asks(made, "a", 290, 100.0)
-    made.look(0.0)
+    made.step(0.0)
     made.put("a", state=JobState.WAITING, worker=None)
     asks(made, "b", 90, 100.0)
-    made.look(1.0)
+    made.step(1.0)
     assert made.limits == {}, "all four are given to a"
     made.on("w", "a")
     made.put("a", limit=4.0)
-    made.look(2.0)
+    made.step(2.0)
     assert follow(made) == {"a": 3.0, "b": 1.0}
 
 
@@ -216,7 +216,7 @@ def test_a_job_that_cannot_change_its_threads_has_its_request():
     made = table()
     asks(made, "a", 100, 100.0)
     made.put("a", can_resize=False, request=2.0)
-    made.look(0.0)
+    made.step(0.0)
     assert follow(made) == {"a": 2.0}
 
 
@@ -224,12 +224,12 @@ def test_what_is_not_profiled_runs_with_what_is_left_and_is_promised_once_its_st
     made = table()
     asks(made, "a", 100, 100.0, points=None)
     made.put("a", request=2.0)
-    made.look(0.0)
+    made.step(0.0)
     sentence(*texts(made, "a"))
     assert follow(made) == {"a": 2.0}
     assert made.answer.wake == 10.0, "sooner than at the interval, 30 s"
     made.put("a", steps=10, step_seconds=0.5)
-    made.look(30.0)
+    made.step(30.0)
     assert made.state.estimates["a"].is_promised
     sentence(texts(made, "a")[0])
 
@@ -237,23 +237,23 @@ def test_what_is_not_profiled_runs_with_what_is_left_and_is_promised_once_its_st
 def test_of_whom_nobody_knows_how_many_steps_are_left_that_is_said_once():
     made = table()
     asks(made, "a", None, 100.0, points=None)
-    made.look(0.0)
+    made.step(0.0)
     follow(made)
     made.put("a", steps=20, step_seconds=0.5)
-    made.look(10.0)
+    made.step(10.0)
     assert texts(made, "a")[0].startswith("a does not print its number of steps")
     made.put("a", steps=40)
-    made.look(20.0)
+    made.step(20.0)
     assert "steps" not in "".join(texts(made, "a"))
 
 
 def test_whom_its_own_steps_show_to_be_too_slow_is_told_so_and_goes_on(sentence):
     made = table(rest="refuse")
     asks(made, "a", 100, 100.0, points=None)
-    made.look(0.0)
+    made.step(0.0)
     follow(made)
     made.put("a", steps=2, step_seconds=15.0)
-    made.look(30.0)
+    made.step(30.0)
     sentence(texts(made, "a")[0])
     assert not any(isinstance(action, Refuse) for action in made.answer.actions)
 
@@ -261,16 +261,16 @@ def test_whom_its_own_steps_show_to_be_too_slow_is_told_so_and_goes_on(sentence)
 def test_a_container_that_runs_already_when_it_comes_is_promised_like_a_new_job():
     made = table(4.0)
     asks(made, "a", 100, 100.0)
-    made.look(0.0)
+    made.step(0.0)
     follow(made)
     asks(made, "own", 60, 60.0, at=5.0)
     made.on("w", "own")
-    made.look(5.0, trigger=Trigger.ARRIVAL)
+    made.step(5.0, trigger=Trigger.ARRIVAL)
     assert made.state.estimates["own"].is_promised
     assert set(follow(made)) == {"a", "own"}
     asks(made, "past", 60, 0.0, at=6.0)
     made.on("w", "past")
-    made.look(7.0, trigger=Trigger.ARRIVAL)
+    made.step(7.0, trigger=Trigger.ARRIVAL)
     assert not made.state.estimates["past"].is_promised
 
 
@@ -279,7 +279,7 @@ def test_nobody_begins_where_memory_does_not_suffice():
     made.workers = (Worker("w", 4.0, memory=10 * GIB, memory_used=0.0), Worker("v", 4.0, memory=4 * GIB))
     asks(made, "a", 100, 1000.0, memory=6 * GIB)
     asks(made, "b", 100, 1000.0, memory=6 * GIB)
-    made.look(0.0)
+    made.step(0.0)
     assert made.jobs["a"].worker == "w"
     assert made.jobs["b"].state is JobState.WAITING
 
@@ -289,13 +289,13 @@ def test_while_too_much_is_asked_for_the_dearest_jobs_are_promised_nothing(sente
     made = table()
     for k in range(11):
         asks(made, f"j{k:02}", 400 if k % 2 else 20, 5000.0, at=float(k))
-        made.look(float(k))
+        made.step(float(k))
         follow(made)
     asks(made, "dear", 400, 9000.0, at=100.0)
-    made.look(100.0)
+    made.step(100.0)
     sentence(texts(made, "dear")[0])
     asks(made, "cheap", 20, 9000.0, at=100.0)
-    made.look(100.0)
+    made.step(100.0)
     assert made.state.estimates["cheap"].is_promised
 
 
@@ -304,11 +304,11 @@ def test_what_was_promised_nothing_has_no_cores_that_hardly_help_it():
     made = table(4.0)
     points = ((1.0, 1.0), (2.0, 1 / 1.6), (3.0, 0.5), (4.0, 1 / 2.3))
     asks(made, "a", 100, None, points=points)
-    made.look(0.0)
+    made.step(0.0)
     assert follow(made) == {"a": 2.0}
     eager = table(4.0, worth=0.0)
     asks(eager, "a", 100, None, points=points)
-    eager.look(0.0)
+    eager.step(0.0)
     assert follow(eager) == {"a": 4.0}
 
 
@@ -322,10 +322,10 @@ def test_whom_only_the_reserve_keeps_from_a_promise_begins_at_once_with_all_that
     made = table(4.0)
     unlucky(made)
     asks(made, "other", 4000, 1e6)
-    made.look(0.0)
+    made.step(0.0)
     assert follow(made) == {"other": 4.0}, "it needs one of them"
     asks(made, "hopes", 100, 40.0)
-    made.look(1.0)
+    made.step(1.0)
     sentence(texts(made, "hopes")[0])
     sentence(texts(made, "hopes")[1])
     assert follow(made) == {"other": 1.0, "hopes": 3.0}
@@ -342,10 +342,10 @@ def test_while_nobody_is_turned_away_more_luck_is_hoped_for_with_what_would_do_a
     made = table(4.0)
     made.state = replace(made.state, ratios=(0.5, 2.0) * 5, costs=((0.0, 1e9),) * 10 if crowded else ())
     asks(made, "other", 4000, 1e6)
-    made.look(0.0)
+    made.step(0.0)
     follow(made)
     asks(made, "hopes", steps, 40.0)
-    made.look(1.0)
+    made.step(1.0)
     said = f"hopes is promised nothing, and may be in time all the same with {cores} cores."
     assert (said in texts(made, "hopes")) == (cores is not None)
     assert cores is not None or not any("all the same" in text for text in texts(made, "hopes"))
@@ -355,12 +355,12 @@ def test_a_step_in_progress_counts_by_its_time():
     """Of 20 steps of 4.3 s on four cores none may be lost; at 40 s 9 are done, and a third of the next."""
     made = table(4.0)
     asks(made, "a", 20, 86.0, points=((1.0, 17.15), (4.0, 4.2875)))
-    made.look(0.0)
+    made.step(0.0)
     follow(made)
     made.put("a", steps=0, step_seconds=4.2875)
-    made.look(2.0)
+    made.step(2.0)
     made.put("a", steps=9, step_seconds=4.2875)
-    made.look(40.0)
+    made.step(40.0)
     assert not made.state.estimates["a"].is_late
     assert made.state.estimates["a"].progress == pytest.approx(9 + (40 - 9 * 4.2875) / 4.2875, abs=0.01)
 

@@ -21,13 +21,13 @@ def run(seconds, cores, earlier=None, steps=200, look=1.0, begin=100.0):
     now, done = begin, 0.0
     while done < steps:
         at = cores[min(int(done / steps * len(cores)), len(cores) - 1)]
-        course = course.with_sample(shown(int(done), seconds(at), at, begin, steps), now, 8.0)
+        course = course.with_sample(observed(int(done), seconds(at), at, begin, steps), now, 8.0)
         now += look
         done += look / seconds(at) if now - begin > STARTUP else 0.0
     return course
 
 
-def shown(done, seconds, limit, begin=100.0, steps=200, state=JobState.RUNNING):
+def observed(done, seconds, limit, begin=100.0, steps=200, state=JobState.RUNNING):
     says = seconds if done else None
     return Job("j", state, "w", begin, begin, limit=limit, steps=done, total_steps=steps, step_seconds=says)
 
@@ -60,10 +60,10 @@ def test_a_later_run_counts_as_much_as_all_before_it():
 def test_a_few_steps_or_a_pause_teach_nothing():
     course = RunMeasurement()
     for now in range(4):
-        course = course.with_sample(shown(now, 0.5, 1.0), 100.0 + now, 8.0)
+        course = course.with_sample(observed(now, 0.5, 1.0), 100.0 + now, 8.0)
     assert KindHistory().with_run(course) == KindHistory()
-    held = run(lambda _: 0.2, (1.0,)).with_sample(shown(200, 9.0, 1.0, state=JobState.PAUSED), 999.0, 8.0)
-    again = held.with_sample(shown(201, 9.0, 1.0), 1000.0, 8.0)
+    held = run(lambda _: 0.2, (1.0,)).with_sample(observed(200, 9.0, 1.0, state=JobState.PAUSED), 999.0, 8.0)
+    again = held.with_sample(observed(201, 9.0, 1.0), 1000.0, 8.0)
     assert again.paces == held.paces, "what it says right after a pause is of before"
 
 
@@ -78,7 +78,7 @@ def test_what_a_run_does_after_its_last_step_is_counted_in_core_seconds():
         (115.0, 200, 0.5, JobState.PAUSED),
         (190.0, 200, 0.5, JobState.RUNNING),
     ):
-        course = course.with_sample(shown(done, 0.5, cores, state=state), now, 8.0)
+        course = course.with_sample(observed(done, 0.5, cores, state=state), now, 8.0)
     assert course.teardown == pytest.approx(1.5 + 1.0 + 1.0)
     found = KindHistory().with_run(replace(course, paces={1.0: Pace(0.5, 1.0)}))
     assert found.profile().teardown == pytest.approx(3.5)

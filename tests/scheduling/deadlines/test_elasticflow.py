@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from core.scheduling.actions import Refuse, SetThreads, Start
 from core.scheduling.model import Job, JobState, Observation, Profile, Terms, Trigger, Worker
 from core.scheduling.policies import POLICIES
-from tests.oracles.slow_elasticflow import Asked, decide
+from tests.oracles.slow_elasticflow import DeadlineJob, decide
 
 NOW = 50.0
 POLICY = POLICIES["elasticflow"]
@@ -38,7 +38,7 @@ def slow(cores, jobs):
             speed.append(max(speed[-1], known.get(k, 0.0)))
         until = NOW + seconds
         little = min(max(0.001 * seconds, 0.05), 1.0)
-        made.append(Asked(name, float(steps), speed, until - little, until))
+        made.append(DeadlineJob(name, float(steps), speed, until - little, until))
     return decide(made, cores, NOW)
 
 

@@ -82,7 +82,7 @@ class Machine:
                 known = cores
                 seen = Observation(
                     number, now, Trigger.TICK, (Worker("w", cores),),
-                    tuple(self.shown(each, now) for each in alive),
+                    tuple(self.observed(each, now) for each in alive),
                     tuple(replace(each.job, state=JobState.DONE) for each in ended), failures
                 )  # fmt: skip
                 number += 1
@@ -98,7 +98,7 @@ class Machine:
             now += LOOK
         return {name: each.ended <= each.until for name, each in self.work.items()}
 
-    def shown(self, each, now):
+    def observed(self, each, now):
         step = each.step(now) if each.cores > 0 else None
         return replace(each.job, steps=int(each.done), step_seconds=step, limit=each.cores or None)
 
@@ -126,7 +126,7 @@ class Machine:
                 each.job = replace(each.job, state=JobState.RUNNING)
         return None
 
-    def said_late(self, name):
+    def late_since(self, name):
         """When it was first said that a job will be late, and that was not taken back."""
         told = self.work[name].told
         first = inf
@@ -147,7 +147,7 @@ def test_one_that_can_no_longer_be_in_time_is_said_long_before():
     machine.submit("lost", 800, 220.0, slower=(40.0, 2.0))
     machine.submit("other", 100, 1500.0)
     assert machine.run() == {"lost": False, "other": True}
-    assert machine.said_late("lost") < 40.0 + 60.0
+    assert machine.late_since("lost") < 40.0 + 60.0
 
 
 def test_a_host_that_loses_a_core_keeps_whom_it_can():
@@ -161,7 +161,7 @@ def test_a_host_that_loses_a_core_keeps_whom_it_can():
     for name, kept in met.items():
         promised = any(label == "promised" for _, label in machine.work[name].told)
         if promised and not kept:
-            assert machine.said_late(name) < machine.work[name].until - 60.0
+            assert machine.late_since(name) < machine.work[name].until - 60.0
 
 
 @pytest.mark.parametrize("times", [1, 3])

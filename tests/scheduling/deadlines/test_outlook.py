@@ -25,7 +25,7 @@ def job(name, state=JobState.WAITING, deadline=None, steps=10_000, limit=None, p
     )  # fmt: skip
 
 
-def seen(*jobs, cores=4.0):
+def observation(*jobs, cores=4.0):
     return Observation(0, NOW, Trigger.ARRIVAL, (Worker("w", cores),), jobs)
 
 
@@ -34,7 +34,7 @@ def running(name, limit, deadline=None, **more):
 
 
 def test_on_an_empty_machine_it_has_what_it_needs():
-    said = predict_outlook(SETTINGS, seen(), job("new", deadline=700.0))
+    said = predict_outlook(SETTINGS, observation(), job("new", deadline=700.0))
     assert (said.promised, said.cores, said.gives_way) == (True, 2.0, ())
     assert said.has >= said.cores
     assert NOW < said.ends <= NOW + 700.0
@@ -42,20 +42,20 @@ def test_on_an_empty_machine_it_has_what_it_needs():
 
 
 def test_what_is_out_of_reach_is_said_with_what_is_not(sentence):
-    said = predict_outlook(SETTINGS, seen(), job("new", deadline=200.0))
+    said = predict_outlook(SETTINGS, observation(), job("new", deadline=200.0))
     assert (said.promised, said.cores) == (False, None)
     sentence(said.why)
-    later = predict_outlook(SETTINGS, seen(), job("new", deadline=said.soonest))
+    later = predict_outlook(SETTINGS, observation(), job("new", deadline=said.soonest))
     assert later.promised
 
 
 def test_who_gives_way_is_named_and_no_promise_is_broken(sentence):
-    before = seen(running("dear", 2.0, 800.0), running("other", 2.0))
+    before = observation(running("dear", 2.0, 800.0), running("other", 2.0))
     said = predict_outlook(SETTINGS, before, job("new", deadline=700.0))
     assert said.promised
     lost = {name: (had, has) for name, had, has in said.gives_way}
     assert lost["other"][1] < lost["other"][0]
-    full = seen(running("dear", 4.0, 470.0))
+    full = observation(running("dear", 4.0, 470.0))
     refused = predict_outlook(SETTINGS, full, job("new", deadline=400.0))
     assert not refused.promised
     sentence(refused.why)
@@ -63,7 +63,7 @@ def test_who_gives_way_is_named_and_no_promise_is_broken(sentence):
 
 
 def test_without_earlier_runs_nothing_is_claimed():
-    said = predict_outlook(SETTINGS, seen(), job("new", deadline=700.0, points=None))
+    said = predict_outlook(SETTINGS, observation(), job("new", deadline=700.0, points=None))
     assert (said.known, said.promised, said.cores, said.ends, said.soonest) == (
         False,
         False,
@@ -75,7 +75,7 @@ def test_without_earlier_runs_nothing_is_claimed():
 
 
 def test_without_a_deadline_it_says_when_it_would_end():
-    said = predict_outlook(SETTINGS, seen(), job("new"))
+    said = predict_outlook(SETTINGS, observation(), job("new"))
     assert (said.promised, said.cores) == (None, None)
     assert said.ends == pytest.approx(NOW + 10_000 * 0.035)
 
@@ -83,7 +83,7 @@ def test_without_a_deadline_it_says_when_it_would_end():
 def test_how_far_off_earlier_runs_were_is_shown():
     profile = Profile(POINTS, steps=10_000, spread=(0.9, 1.2))
     new = replace(job("new"), terms=Terms(deadline=4000.0, profile=profile))
-    said = predict_outlook(SETTINGS, seen(), new)
+    said = predict_outlook(SETTINGS, observation(), new)
     left = said.ends - NOW
     assert said.between == pytest.approx((NOW + 0.9 * left, NOW + 1.2 * left))
     assert said.soonest == pytest.approx(1.2 * 350.0, rel=0.02), "a reserve is kept"
@@ -98,7 +98,7 @@ def machines(draw):
         limit = draw(st.sampled_from((0.5, 1.0, 2.0)))
         jobs.append(running(f"job-{at}", limit, deadline, steps=draw(st.integers(100, 20_000))))
     new = job("new", deadline=draw(st.floats(50.0, 4000.0)), steps=draw(st.integers(100, 20_000)))
-    return seen(*jobs, cores=draw(st.sampled_from((2.0, 4.0, 8.0)))), new
+    return observation(*jobs, cores=draw(st.sampled_from((2.0, 4.0, 8.0)))), new
 
 
 @given(machines())

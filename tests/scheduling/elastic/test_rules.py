@@ -41,10 +41,10 @@ def test_strict_starts_whole_requests_in_order_and_says_why_the_next_one_waits(s
     made = table(admission="strict")
     for name, request in (("a", 6.0), ("b", 4.0), ("c", 1.0)):
         made.put(name, request=request)
-    decided = made.look(0.0)
+    decided = made.step(0.0)
     assert starts(decided) == {"a": 6.0}, "c may not overtake b"
     sentence(decided.reasons[-1].text)
-    assert made.look(1.0).reasons == (), "said once"
+    assert made.step(1.0).reasons == (), "said once"
 
 
 def test_attend_starts_with_what_is_free_from_the_minimum_on():
@@ -52,7 +52,7 @@ def test_attend_starts_with_what_is_free_from_the_minimum_on():
     made.put("a", request=6.0)
     made.put("b", request=4.0, terms=Terms(min=2.0))
     made.put("c", request=4.0)
-    assert starts(made.look(0.0)) == {"a": 6.0, "b": 2.0}
+    assert starts(made.step(0.0)) == {"a": 6.0, "b": 2.0}
 
 
 def test_proportional_divides_requests_as_they_exceed_the_cores():
@@ -60,7 +60,7 @@ def test_proportional_divides_requests_as_they_exceed_the_cores():
     made = table(admission="proportional")
     for name, request in (("a", 8.0), ("b", 4.0), ("c", 4.0)):
         made.put(name, request=request)
-    assert starts(made.look(0.0)) == {"a": 4.0, "b": 2.0, "c": 2.0}
+    assert starts(made.step(0.0)) == {"a": 4.0, "b": 2.0, "c": 2.0}
 
 
 def test_equal_shares_give_the_remainder_to_the_earliest():
@@ -71,37 +71,37 @@ def test_equal_shares_give_the_remainder_to_the_earliest():
 def test_threads_go_before_cores_to_shrink_and_after_them_to_grow():
     made = table(admission="proportional", reassign="fill")
     made.put("a", request=8.0, can_resize=True, threads=8)
-    assert made.look(0.0).actions == (Start("a", "w1", 8.0, threads=8),)
+    assert made.step(0.0).actions == (Start("a", "w1", 8.0, threads=8),)
     made.put("a", limit=8.0)
     made.put("b", request=8.0)
-    assert made.look(1.0).actions == (SetThreads("a", 4), SetLimit("a", 4.0), Start("b", "w1", 4.0))
+    assert made.step(1.0).actions == (SetThreads("a", 4), SetLimit("a", 4.0), Start("b", "w1", 4.0))
     made.put("a", limit=4.0, threads=4)
     made.put("b", limit=4.0)
-    assert made.look(2.0, ended=("b",)).actions == (SetLimit("a", 8.0), SetThreads("a", 8))
+    assert made.step(2.0, ended=("b",)).actions == (SetLimit("a", 8.0), SetThreads("a", 8))
 
 
 def test_a_program_that_keeps_its_threads_gets_no_more_cores_than_those():
     made = table(reassign="fill")
     made.put("a", request=2.0, threads=2)
-    assert starts(made.look(0.0)) == {"a": 2.0}
+    assert starts(made.step(0.0)) == {"a": 2.0}
     made.put("b", request=2.0, can_resize=True, threads=2)
     made.put("a", limit=2.0)
-    assert made.look(1.0).actions == (Start("b", "w1", 6.0, threads=6),)
+    assert made.step(1.0).actions == (Start("b", "w1", 6.0, threads=6),)
 
 
 def test_in_turns_the_longest_running_is_paused_and_queues_up_again(sentence):
     made = table(4.0, admission="strict", order="round-robin", quantum=10.0)
     made.put("a", request=4.0)
-    made.look(0.0)
+    made.step(0.0)
     made.put("a", limit=4.0)
     made.put("b", request=4.0)
-    assert made.look(5.0).actions == ()
+    assert made.step(5.0).actions == ()
     assert made.answer.wake == 10.0
-    assert made.look(10.0).actions == (Pause("a"), Start("b", "w1", 4.0))
+    assert made.step(10.0).actions == (Pause("a"), Start("b", "w1", 4.0))
     made.put("a", state=PAUSED)
     made.put("b", limit=4.0)
-    assert made.look(15.0).actions == ()
-    decided = made.look(20.0)
+    assert made.step(15.0).actions == ()
+    decided = made.step(20.0)
     assert decided.actions == (Pause("b"), Resume("a"))
     sentence(*[reason.text for reason in decided.reasons if reason.rule == "elastic, turns"])
 
@@ -109,29 +109,29 @@ def test_in_turns_the_longest_running_is_paused_and_queues_up_again(sentence):
 def test_feedback_lowers_the_priority_of_those_that_were_run():
     made = table(4.0, admission="strict", order="priority", feedback=True, quantum=10.0, ageing=0.0)
     made.put("a", request=4.0, terms=Terms(priority=5))
-    made.look(0.0)
+    made.step(0.0)
     made.put("a", limit=4.0)
     made.put("low", request=4.0, terms=Terms(priority=4))
-    assert made.look(10.0).actions == (), "5 − 1 is not below 4"
+    assert made.step(10.0).actions == (), "5 − 1 is not below 4"
     made.put("high", request=4.0, arrived=10.0, terms=Terms(priority=5))
-    assert made.look(12.0).actions == (Pause("a"), Start("high", "w1", 4.0))
+    assert made.step(12.0).actions == (Pause("a"), Start("high", "w1", 4.0))
 
 
 def test_ageing_lets_a_low_priority_come_first_in_the_end():
     made = table(4.0, admission="strict", order="priority", ageing=10.0)
     made.put("a", request=4.0)
-    made.look(0.0)
+    made.step(0.0)
     made.put("a", limit=4.0)
     made.put("old", request=4.0, arrived=1.0)
     made.put("new", request=4.0, arrived=90.0, terms=Terms(priority=8))
-    assert starts(made.look(95.0, ended=("a",))) == {"old": 4.0}
+    assert starts(made.step(95.0, ended=("a",))) == {"old": 4.0}
 
 
 def test_nothing_starts_beyond_the_share_of_memory(sentence):
     made = Table("elastic", {"reassign": "none"}, (Worker("w", 8.0, 0.0, 10 * GIB, 5 * GIB),))
     made.put("a", request=1.0, terms=Terms(memory=2 * GIB))
     made.put("b", request=1.0, terms=Terms(memory=2 * GIB))
-    decided = made.look(0.0)
+    decided = made.step(0.0)
     assert starts(decided) == {"a": 1.0}
     sentence(decided.reasons[-1].text)
 
@@ -146,7 +146,7 @@ def test_nothing_starts_beyond_the_share_of_memory(sentence):
 def test_what_can_never_start_is_refused_with_what_would_be_accepted(values, said, asks, most):
     made = table(**values)
     made.put("j", **said)
-    (refused,) = made.look(0.0).actions
+    (refused,) = made.step(0.0).actions
     accepted = f"it would be accepted with {most} cores"
     assert refused == Refuse(
         "j", f"j {asks} cores, and no job can have more than {most} cores here: {accepted}."
@@ -156,20 +156,20 @@ def test_what_can_never_start_is_refused_with_what_would_be_accepted(values, sai
 def test_a_job_that_needs_more_memory_than_any_worker_may_give_is_refused(sentence):
     made = Table("elastic", {}, (Worker("w", 8.0, 0.0, 10 * GIB, 0.0),))
     made.put("j", request=1.0, terms=Terms(memory=9 * GIB))
-    (refused,) = made.look(0.0).actions
+    (refused,) = made.step(0.0).actions
     sentence(refused.why)
 
 
 def test_a_start_that_fails_is_tried_again_after_pauses_that_double():
     made = table()
     made.put("a", request=1.0)
-    (start,) = made.look(0.0).actions
+    (start,) = made.step(0.0).actions
     made.put("a", state=JobState.WAITING, worker=None, started=None)
-    assert made.look(1.0, failures=(Failure(start, "No."),)).actions == ()
+    assert made.step(1.0, failures=(Failure(start, "No."),)).actions == ()
     assert made.answer.wake == 6.0
-    assert made.look(6.0).actions == (start,)
+    assert made.step(6.0).actions == (start,)
     made.put("a", state=JobState.WAITING, worker=None, started=None)
-    made.look(7.0, failures=(Failure(start, "No."),))
+    made.step(7.0, failures=(Failure(start, "No."),))
     assert made.answer.wake == 17.0
 
 
@@ -190,7 +190,7 @@ def test_jobs_of_a_cluster_go_where_cores_are_free():
     made = table(4.0, workers=2, admission="strict")
     for name in "abcd":
         made.put(name, request=2.0)
-    placed = {action.job: action.worker for action in made.look(0.0).actions}
+    placed = {action.job: action.worker for action in made.step(0.0).actions}
     assert placed == {"a": "w1", "b": "w2", "c": "w1", "d": "w2"}
 
 
@@ -198,11 +198,11 @@ def test_cores_are_taken_back_on_the_worker_where_least_is_asked_for():
     made = table(4.0, workers=2, admission="strict", reassign="fill")
     made.put("a", request=1.0, can_resize=True)
     made.put("b", request=3.0, can_resize=True)
-    made.look(0.0)
+    made.step(0.0)
     made.put("a", limit=4.0)
     made.put("b", limit=4.0)
     made.put("c", request=3.0, arrived=1.0)
-    assert made.look(1.0).actions == (SetThreads("a", 1), SetLimit("a", 1.0), Start("c", "w1", 3.0))
+    assert made.step(1.0).actions == (SetThreads("a", 1), SetLimit("a", 1.0), Start("c", "w1", 3.0))
 
 
 @pytest.mark.parametrize("admission", ["proportional", "equal"])
@@ -211,7 +211,7 @@ def test_full_workers_take_jobs_in_turns(admission):
     placed = []
     for moment, name in enumerate("abcdef"):
         made.put(name, request=4.0, arrived=float(moment), can_resize=True)
-        for action in made.look(float(moment)).actions:
+        for action in made.step(float(moment)).actions:
             if isinstance(action, Start):
                 placed.append(action.worker)
                 made.put(action.job, limit=action.limit)
@@ -224,8 +224,8 @@ def test_what_a_container_had_when_it_was_found_is_what_it_asks_for():
     made = table(4.0, admission="strict")
     made.put("found", state=RUNNING, worker="w1", limit=3.0)
     made.put("a", request=2.0)
-    assert made.look(0.0).actions == ()
-    assert made.look(1.0, ended=("found",)).actions == (Start("a", "w1", 2.0),)
+    assert made.step(0.0).actions == ()
+    assert made.step(1.0, ended=("found",)).actions == (Start("a", "w1", 2.0),)
 
 
 def test_found_containers_that_hold_more_than_there_is_make_room_for_those_that_wait():
@@ -233,7 +233,7 @@ def test_found_containers_that_hold_more_than_there_is_make_room_for_those_that_
     made = table(2.0, grain=0.25)
     made.on("w1", "one", "two", "three")
     made.put("a", request=1.0)
-    decided = made.look(0.0)
+    decided = made.step(0.0)
     assert starts(decided) == {"a": 0.5}
     assert sum(action.limit for action in decided.actions if isinstance(action, SetLimit)) <= 1.5 + 1e-9
 
@@ -241,13 +241,13 @@ def test_found_containers_that_hold_more_than_there_is_make_room_for_those_that_
 def test_a_job_that_waits_may_be_given_another_priority():
     made = table(4.0, admission="strict", order="priority", ageing=0.0)
     made.put("a", request=4.0)
-    made.look(0.0)
+    made.step(0.0)
     made.put("a", limit=4.0)
     made.put("low", request=4.0, terms=Terms(priority=1))
     made.put("high", request=4.0, terms=Terms(priority=2))
-    made.look(1.0)
+    made.step(1.0)
     made.put("low", terms=Terms(priority=9))
-    assert starts(made.look(2.0, ended=("a",))) == {"low": 4.0}
+    assert starts(made.step(2.0, ended=("a",))) == {"low": 4.0}
 
 
 @st.composite
@@ -354,13 +354,13 @@ def test_a_decision_about_one_worker_looks_at_no_other():
     made = table(4.0, workers=50, admission="strict", reassign="fill")
     for number in range(50):
         made.put(f"j{number}", request=4.0)
-    made.look(0.0)
+    made.step(0.0)
     for number in range(50):
         made.put(f"j{number}", limit=4.0)
-    made.look(1.0, trigger=Trigger.ARRIVAL)
+    made.step(1.0, trigger=Trigger.ARRIVAL)
     before, there = made.state.books, made.jobs["j7"].worker
     made.put("new", request=4.0, arrived=2.0)
-    assert made.look(2.0, ended=("j7",), trigger=Trigger.DEPARTURE).actions == (Start("new", there, 4.0),)
+    assert made.step(2.0, ended=("j7",), trigger=Trigger.DEPARTURE).actions == (Start("new", there, 4.0),)
     assert [name for name, book in made.state.books.items() if book is not before[name]] == [there]
 
 
@@ -372,15 +372,15 @@ def test_memory_of_paused_jobs_holds_nobody_up_for_ever():
         (Worker("w", 4.0, 0.0, 10 * GIB, 0.0),),
     )
     made.put("a", request=4.0, terms=Terms(memory=4 * GIB))
-    made.look(0.0)
+    made.step(0.0)
     made.put("a", limit=4.0)
     made.put("b", request=4.0, arrived=1.0, terms=Terms(memory=4 * GIB))
     made.put("large", request=4.0, arrived=2.0, terms=Terms(memory=8 * GIB))
-    assert made.look(10.0).actions == (Pause("a"), Start("b", "w", 4.0))
+    assert made.step(10.0).actions == (Pause("a"), Start("b", "w", 4.0))
     made.put("a", state=PAUSED)
     made.put("b", limit=4.0)
-    assert made.look(15.0).actions == ()
-    assert made.look(20.0, ended=("b",)).actions == (Resume("a"),)
+    assert made.step(15.0).actions == ()
+    assert made.step(20.0, ended=("b",)).actions == (Resume("a"),)
     made.put("a", state=RUNNING)
-    assert made.look(40.0).actions == ()
-    assert starts(made.look(50.0, ended=("a",))) == {"large": 4.0}
+    assert made.step(40.0).actions == ()
+    assert starts(made.step(50.0, ended=("a",))) == {"large": 4.0}

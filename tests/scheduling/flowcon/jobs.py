@@ -12,7 +12,7 @@ def table(*names, capacity=1.0, **settings):
     made.on("w", *names)
     for name in names:
         made.prints(name, 1.0)
-    made.look(0.0)
+    made.step(0.0)
     return made
 
 
@@ -20,4 +20,4 @@ def run(made, time, **changes):
     """Look again after each job has printed one E and used so many core-seconds."""
     for name, (level, cpu) in changes.items():
         made.prints(name, level, cpu=cpu)
-    made.look(time)
+    made.step(time)

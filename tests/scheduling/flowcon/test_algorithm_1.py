@@ -10,7 +10,7 @@ from tests.scheduling.making import Table
 def test_algorithm_1_line_1_starts_with_every_container_in_nl_and_limit_1():
     made = Table("flowcon", ALPHA)
     made.put("a")
-    made.look(0.0)
+    made.step(0.0)
     assert made.answer.actions == (Start("a", "w", 1.0, 1.0),)
     assert made.labels == {"a": "NL"}
     assert made.growths == {"a": None}
@@ -49,7 +49,7 @@ def test_algorithm_1_line_3_divides_by_the_largest_value_so_far():
     made = Table("flowcon", ALPHA)
     made.on("w", "a")
     made.prints("a", 50.0)
-    made.look(0.0)
+    made.step(0.0)
     run(made, 10.0, a=(30.0, 5.0))
     assert made.growths["a"] == pytest.approx(0.08)
 
@@ -57,9 +57,9 @@ def test_algorithm_1_line_3_divides_by_the_largest_value_so_far():
 def test_algorithm_1_line_3_first_value_counts_as_level_at_the_start():
     made = Table("flowcon", ALPHA)
     made.on("w", "a")
-    made.look(0.0)
+    made.step(0.0)
     made.prints("a", 1.0, 0.8, 0.6, cpu=5.0)
-    made.look(10.0)
+    made.step(10.0)
     assert made.growths["a"] == pytest.approx(0.08)
 
 
@@ -127,7 +127,7 @@ def test_algorithm_1_line_17_all_in_cl_doubles_the_interval_at_most_16_fold():
     for _ in range(6):
         waits.append(made.answer.wake - now)
         now = made.answer.wake
-        made.look(now)
+        made.step(now)
     assert waits == [20.0, 40.0, 80.0, 160.0, 160.0, 160.0]
 
 
@@ -148,7 +148,7 @@ def test_algorithm_1_lines_20_21_in_cl_the_limit_is_its_part_of_all_growth():
     assert made.growths == {"a": pytest.approx(0.04), "b": pytest.approx(0.02)}
     assert made.labels == {"a": "CL", "b": "CL"}
     made.put("c")
-    made.look(20.0)
+    made.step(20.0)
     assert made.limits == {"c": 1.0, "a": pytest.approx(0.67), "b": pytest.approx(0.33)}
     assert "Algorithm 1, line 21" in made.rules("a")
 
@@ -205,6 +205,6 @@ def test_shrinking_comes_before_starting_and_growing():
     made.prints("a", 0.3, cpu=5.0)
     made.prints("b", 0.48, cpu=5.0)
     made.put("c")
-    made.look(30.0)
+    made.step(30.0)
     assert [type(action) for action in made.answer.actions] == [SetLimit, Start, SetLimit]
     assert [action.job for action in made.answer.actions] == ["b", "c", "a"]

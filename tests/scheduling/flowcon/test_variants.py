@@ -34,13 +34,13 @@ def test_settings_out_of_bounds_are_refused(wrong):
 def test_growth_means_compares_the_means_of_two_intervals():
     made = table("a", growth="means", alpha=0.001)
     made.prints("a", 0.9, 0.7, cpu=10.0)
-    made.look(10.0)
+    made.step(10.0)
     assert made.growths["a"] == pytest.approx((1.0 - 0.8) / 10.0)
     made.prints("a", 0.6, 0.4, cpu=10.0)
-    made.look(20.0)
+    made.step(20.0)
     assert made.growths["a"] == pytest.approx((0.8 - 0.5) / 10.0)
     made.prints("a", cpu=10.0)
-    made.look(30.0)
+    made.step(30.0)
     assert made.growths["a"] == pytest.approx((0.5 - 0.4) / 10.0)  # nothing printed: the last value
 
 
@@ -49,14 +49,14 @@ def test_unknown_inf_gives_cl_its_lower_bound_while_any_growth_is_unknown():
     for made in (known, infinite):
         made.prints("a", 0.4, cpu=5.0)
         made.prints("b", 0.09, cpu=5.0)
-        made.look(30.0)
+        made.step(30.0)
         for step, level in enumerate((0.36, 0.32)):
             made.prints("a", level, cpu=5.0)
             made.prints("b", 0.09, cpu=5.0)
-            made.look(40.0 + 10.0 * step)
+            made.step(40.0 + 10.0 * step)
         assert made.labels == {"a": "CL", "b": "CL"}
         made.put("c")
-        made.look(50.0)
+        made.step(50.0)
     assert known.limits["c"] == 1.0
     assert "a" not in known.limits  # all known growth is a's: it keeps the node
     assert infinite.limits["a"] == pytest.approx(0.17)
@@ -89,7 +89,7 @@ def test_hybrid_limits_are_weights_and_a_quota_in_cl_only():
     made = slow_and_quick(limits="hybrid")
     assert made.answer.actions == (SetLimit("a", 0.25, 0.25),)
     made.put("c")
-    made.look(21.0)
+    made.step(21.0)
     assert Start("c", "w", None, 1.0) in made.answer.actions
 
 
@@ -106,7 +106,7 @@ def test_quotas_have_two_decimals_and_at_least_a_hundredth_of_a_core(capacity, g
 def test_no_quota_is_above_the_node():
     made = Table("flowcon", workers=(Worker("w", 0.999),))
     made.put("a")
-    made.look(0.0)
+    made.step(0.0)
     assert made.limits == {"a": 0.99}
 
 
@@ -131,7 +131,7 @@ def test_a_job_that_prints_nothing_stays_in_nl_with_the_whole_node():
     made.on("w", "a")
     for time in (0.0, 20.0, 40.0):
         made.put("a", cpu_seconds=time)
-        made.look(time)
+        made.step(time)
     assert made.labels == {"a": "NL"}
     assert made.growths == {"a": None}
 

@@ -11,10 +11,10 @@ def table(*names):
     """Jobs on the first of two workers, seen at 0 s, with E = 1 read at the tick of 30 s."""
     made = Table("specon", SETTINGS, workers=workers(1.0, 0.0))
     made.on("w1", *names)
-    made.look(0.0)
+    made.step(0.0)
     for name in names:
         made.prints(name, 1.0)
-    made.look(30.0)
+    made.step(30.0)
     return made
 
 
@@ -23,7 +23,7 @@ def ticks(made, *levels, start=60.0):
     for place, printed in enumerate(levels):
         for name, level in printed.items():
             made.prints(name, level)
-        made.look(start + 30.0 * place)
+        made.step(start + 30.0 * place)
 
 
 def in_wc():
@@ -42,16 +42,16 @@ def in_cc():
 def test_algorithm_3_line_1_looks_at_every_interval_of_the_clusters_clock():
     made = Table("specon", SETTINGS, workers=workers(0.0))
     made.put("a")
-    made.look(47.0)
+    made.step(47.0)
     assert made.answer.wake == 60.0
-    made.look(60.0)
+    made.step(60.0)
     assert made.answer.wake == 90.0
 
 
 def test_algorithm_3_line_2_who_joins_is_in_pc_and_not_decided():
     made = Table("specon", SETTINGS, workers=workers(0.0))
     made.put("a")
-    made.look(0.0)
+    made.step(0.0)
     assert made.labels == {"a": "PC"}
     assert not made.state.watched["a"].is_decided
 
@@ -70,19 +70,19 @@ def test_algorithm_3_line_3_who_is_decided_is_not_looked_at_any_more():
 def test_algorithm_3_lines_4_5_growth_is_the_change_of_e_between_two_ticks():
     made = table("a")
     made.prints("a", 0.7)
-    made.look(45.0)
+    made.step(45.0)
     assert made.growths == {"a": None}
     made.prints("a", 0.6)
-    made.look(60.0)
+    made.step(60.0)
     assert made.growths == {"a": pytest.approx(0.4)}
 
 
 def test_algorithm_3_lines_4_5_e_is_normalised_by_its_largest_value_so_far():
     made = Table("specon", SETTINGS, workers=workers(0.0))
     made.on("w1", "a")
-    made.look(0.0)
+    made.step(0.0)
     made.prints("a", 250.0)
-    made.look(30.0)
+    made.step(30.0)
     ticks(made, {"a": 200.0})
     assert made.growths == {"a": pytest.approx(0.2)}
 
@@ -164,9 +164,9 @@ def test_algorithm_3_lines_19_20_21_22_growing_quickly_again_returns_to_pc(make)
 def test_algorithm_3_line_19_growth_of_exactly_alpha_is_quick():
     made = Table("specon", {"alpha": 0.0625, "interval": 30.0}, workers=workers(0.0))
     made.on("w1", "a")
-    made.look(0.0)
+    made.step(0.0)
     made.prints("a", 1.0)
-    made.look(30.0)
+    made.step(30.0)
     ticks(made, {"a": 0.75}, {"a": 0.6875})
     assert made.labels == {"a": "PC"}
     assert "Algorithm 3, lines 19–22" in made.rules("a")
@@ -175,13 +175,13 @@ def test_algorithm_3_line_19_growth_of_exactly_alpha_is_quick():
 def test_a_container_that_printed_nothing_at_a_tick_is_first_read_at_the_next():
     made = Table("specon", SETTINGS, workers=workers(0.0))
     made.on("w1", "a")
-    made.look(0.0)
-    made.look(30.0)
+    made.step(0.0)
+    made.step(30.0)
     made.prints("a", 1.0)
-    made.look(60.0)
+    made.step(60.0)
     assert made.growths == {"a": None}
     made.prints("a", 0.9)
-    made.look(90.0)
+    made.step(90.0)
     assert made.growths == {"a": pytest.approx(0.1)}
 
 

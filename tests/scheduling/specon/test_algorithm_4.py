@@ -28,13 +28,13 @@ def converging(*others, used=(1.0, 0.0, 0.0), **settings):
     made.on("w1", "a", "b", "c")
     for name, worker in others:
         made.on(worker, name)
-    made.look(0.0)
+    made.step(0.0)
     quick = [name for name in made.jobs if name != "a"]
     for place, level in enumerate((1.0, 0.991, 0.983, 0.976)):
         made.prints("a", level)
         for name in quick:
             made.prints(name, 1.0 - 0.1 * place)
-        made.look(30.0 + 30.0 * place)
+        made.step(30.0 + 30.0 * place)
     assert made.labels["a"] == "CC"
     made.prints("a", 0.97)
     for name in quick:
@@ -44,7 +44,7 @@ def converging(*others, used=(1.0, 0.0, 0.0), **settings):
 
 def test_algorithm_4_line_1_weights_are_settings():
     made = converging(("d", "w2"), ("e", "w3"), ("f", "w3"), weight_pc=3.0, weight_cc=0.5)
-    made.look(150.0)
+    made.step(150.0)
     values = dict(next(r.values for r in made.answer.reasons if r.rule.startswith("Algorithm 4")))
     assert values == {"score of w1": 6.5, "score of w2": 3.0, "score of w3": 6.0}
 
@@ -61,7 +61,7 @@ def test_algorithm_4_lines_4_5_6_7_candidates_have_the_least_score():
 def test_algorithm_4_lines_8_9_10_on_a_candidate_it_stays_and_is_decided():
     made = converging(*[(name, worker) for worker in ("w2", "w3") for name in (f"d{worker}", f"e{worker}")],
                       *[("f", "w2"), ("g", "w3")])  # fmt: skip
-    made.look(150.0)
+    made.step(150.0)
     assert made.moves == {}
     assert "Algorithm 4, lines 8–10" in made.rules("a")
     assert made.state.watched["a"].is_decided
@@ -81,33 +81,33 @@ def test_algorithm_4_lines_11_12_13_14_15_16_the_thesis_example_moves_to_the_sec
 
 def test_algorithm_4_line_15_is_decided_as_soon_as_it_is_moved():
     made = converging(("d", "w2"))
-    made.look(150.0)
+    made.step(150.0)
     assert made.moves == {"a": "w3"}
     assert made.state.watched["a"].is_decided
 
 
 def test_algorithm_4_lines_17_18_19_20_21_of_several_the_one_that_uses_least():
     made = converging(used=(1.0, 0.4, 0.2))
-    made.look(150.0)
+    made.step(150.0)
     assert made.moves == {"a": "w3"}
     assert "Algorithm 4, lines 17–21" in made.rules("a")
 
 
 def test_algorithm_4_lines_17_18_of_several_that_use_alike_the_first_by_name():
     made = converging(used=(1.0, 0.2, 0.2))
-    made.look(150.0)
+    made.step(150.0)
     assert made.moves == {"a": "w2"}
 
 
 def test_a_container_is_decided_on_once():
     made = converging()
-    made.look(150.0)
+    made.step(150.0)
     target = made.moves["a"]
     made.on(target, "a")
     for place in range(5):
         made.prints("a", 0.96 - 0.001 * place)
         made.prints("b", 0.5 - 0.05 * place)
-        made.look(180.0 + 30.0 * place)
+        made.step(180.0 + 30.0 * place)
         assert "a" not in made.moves
 
 
@@ -117,67 +117,67 @@ def test_requests_are_served_one_at_a_time_and_scored_when_they_are():
     made.on("w1", "z")
     made.state = replace(made.state, watched={**made.state.watched, "z": made.state.watched["a"]})
     made.prints("z", 0.97)
-    made.look(150.0)
+    made.step(150.0)
     assert made.moves == {"a": "w2"}
     assert made.state.queue == ("z",)
     made.put("a", state=MIGRATING, worker="w2")
-    made.look(152.0)
+    made.step(152.0)
     assert made.moves == {}
     made.on("w2", "a")
-    made.look(154.0)
+    made.step(154.0)
     assert "Migration done" in made.rules("a")
     assert made.moves == {"z": "w3"}  # w2 has a by now
 
 
 def test_a_request_of_one_that_progresses_again_is_dropped():
     made = converging()
-    made.look(150.0)
+    made.step(150.0)
     asking = {**made.state.watched, "b": made.state.watched["b"]._replace(has_requested=True)}
     made.state = replace(made.state, watched=asking, moves={}, queue=("b",))
-    made.look(151.0)
+    made.step(151.0)
     assert made.rules("b") == ["Request dropped"]
     assert not made.state.watched["b"].is_decided
 
 
 def test_a_failed_migration_leaves_it_at_its_origin_and_counts_as_decided():
     made = converging()
-    made.look(150.0)
+    made.step(150.0)
     asked = made.answer.actions[0]
     assert isinstance(asked, Migrate)
-    made.look(153.0, failures=(Failure(asked, "It wrote no checkpoint."),))
+    made.step(153.0, failures=(Failure(asked, "It wrote no checkpoint."),))
     assert "Migration failed" in made.rules("a")
     assert made.state.moves == {}
     assert made.state.watched["a"].is_decided
     for place in range(4):
         made.prints("a", 0.96 - 0.001 * place)
         made.prints("b", 0.5 - 0.05 * place)
-        made.look(180.0 + 30.0 * place)
+        made.step(180.0 + 30.0 * place)
         assert "a" not in made.moves
 
 
 def test_a_migration_that_comes_back_without_a_word_is_over():
     made = converging()
-    made.look(150.0)
+    made.step(150.0)
     made.put("a", state=MIGRATING, worker="w2")
-    made.look(152.0)
+    made.step(152.0)
     made.on("w1", "a")
-    made.look(155.0)
+    made.step(155.0)
     assert "Migration failed" in made.rules("a")
 
 
 def test_a_migration_that_never_begins_is_given_up():
     made = converging()
-    made.look(150.0)
-    made.look(449.0)
+    made.step(150.0)
+    made.step(449.0)
     assert made.state.moves
-    made.look(451.0)
+    made.step(451.0)
     assert not made.state.moves
 
 
 def test_a_container_that_ends_on_its_way_is_forgotten():
     made = converging()
-    made.look(150.0)
-    made.look(152.0, ended=("a",))
+    made.step(150.0)
+    made.step(152.0, ended=("a",))
     assert not made.state.moves
     assert "a" not in made.labels
 
@@ -185,7 +185,7 @@ def test_a_container_that_ends_on_its_way_is_forgotten():
 def test_who_writes_no_checkpoints_stays_and_is_decided(sentence):
     made = converging()
     made.put("a", can_migrate=False)
-    made.look(150.0)
+    made.step(150.0)
     assert made.moves == {}
     sentence(made.rules("a"))
     assert made.state.watched["a"].is_decided

@@ -42,11 +42,11 @@ def converged(rebalance="resolved", **where):
     )
     for name, worker in where.items():
         made.on(worker, name)
-    made.look(0.0)
+    made.step(0.0)
     for place, level in enumerate((1.0, 0.991, 0.983, 0.976)):
         for name in where:
             made.prints(name, level)
-        made.look(30.0 + 30.0 * place)
+        made.step(30.0 + 30.0 * place)
     assert set(made.labels.values()) == {"CC"}
     return made
 
@@ -142,13 +142,13 @@ def test_algorithm_5_resolved_moves_each_container_once_and_one_at_a_time():
     made = converged(a="w1", b="w1", c="w1", d="w1")
     assert made.moves == {"a": "w2"}
     made.put("a", state=MIGRATING, worker="w2")
-    made.look(150.0)
+    made.step(150.0)
     assert made.moves == {}  # one is on its way
     made.on("w2", "a")
-    made.look(180.0)
+    made.step(180.0)
     assert made.moves == {"b": "w2"}
     made.on("w2", "b")
-    made.look(210.0, ended=("c", "d"))
+    made.step(210.0, ended=("c", "d"))
     assert made.moves == {}  # both were moved before
     assert made.state.watched["a"].was_rebalanced
 
@@ -157,7 +157,7 @@ def test_algorithm_5_is_suspended_by_a_new_container_in_pc():
     made = converged(a="w1", b="w1", c="w1", d="w1")
     made.on("w2", "a")
     made.put("e")
-    made.look(150.0)
+    made.step(150.0)
     assert made.labels["e"] == "PC"
     assert made.moves == {}
 
@@ -165,21 +165,21 @@ def test_algorithm_5_is_suspended_by_a_new_container_in_pc():
 def test_algorithm_5_acts_at_ticks_only():
     made = converged(a="w1", b="w1", c="w1", d="w1")
     made.on("w2", "a")
-    made.look(149.0)
+    made.step(149.0)
     assert made.moves == {}
-    made.look(150.0)
+    made.step(150.0)
     assert made.moves == {"b": "w2"}
 
 
 def test_algorithm_5_as_printed_can_move_a_container_to_and_fro():
     made = converged("as-printed", a="w1", b="w1")
     made.on("w2", "a")
-    made.look(150.0)
+    made.step(150.0)
     assert made.moves == {}
-    made.look(165.0, ended=("b",))
+    made.step(165.0, ended=("b",))
     made.put("c", state=made.jobs["a"].state, worker="w2")
-    made.look(170.0)
+    made.step(170.0)
     long_ago = made.state.watched["a"]._replace(converged_at=-50.0)
     made.state = replace(made.state, watched={**made.state.watched, "c": long_ago})
-    made.look(180.0)
+    made.step(180.0)
     assert made.moves == {"a": "w1"}

@@ -74,7 +74,7 @@ def differs(traces: TraceSet, known: Truth, written: Written) -> str:
     for name, lanes in held.items():
         mine = traces.execution(name)
         if written.gaps:
-            said = _made_up(traces, mine, known, lanes)
+            said = _describe_invented(traces, mine, known, lanes)
             if said:
                 return f"{name}: {said}"
             continue
@@ -89,7 +89,7 @@ def differs(traces: TraceSet, known: Truth, written: Written) -> str:
     return ""
 
 
-def _made_up(traces: TraceSet, mine, known: Truth, lanes) -> str:
+def _describe_invented(traces: TraceSet, mine, known: Truth, lanes) -> str:
     """Whether more than a hundredth of the samples are not those that were taken at their times."""
     at = (mine.time - known.start) / known.period
     place = np.rint(at).astype(int)

@@ -1,4 +1,4 @@
-"""What an engine was called when limits on it were saved, beside the engine's own id.
+"""Add the engine's name to saved limits, beside its id.
 
 Earlier rows have the name where the id is now, and nothing here, by which they are recognised.
 """

@@ -1,4 +1,4 @@
-"""What earlier runs of each kind of job have shown, and which submitted jobs were promised a deadline."""
+"""Add measurements of earlier runs by kind of job, and the guarantees of submitted jobs."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Follower:
         self.fed = live.queue.fed("demo", self.real, self.real, starts=True)
         assert isinstance(self.fed, FedEngine)
 
-    def look(self, seconds=0.0):
+    def observe_after(self, seconds=0.0):
         """What a policy sees after so many seconds, or as soon as something happens."""
         self.fed._polled = 0.0
         self.fed.wait(self.real.time + seconds)
@@ -44,7 +44,7 @@ class Follower:
 
     def job(self, name):
         """A submitted job as a policy sees it now, or None."""
-        return next((job for job in self.look().jobs if job.id == name), None)
+        return next((job for job in self.observe_after().jobs if job.id == name), None)
 
 
 @pytest.fixture

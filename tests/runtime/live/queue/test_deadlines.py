@@ -40,7 +40,7 @@ class Steered:
         self.state = self.policy.begin(self.policy.build_settings({}), 1)
 
     def decide(self, seconds=0.0):
-        seen = self.demo.look(seconds)
+        seen = self.demo.observe_after(seconds)
         decision = self.policy.decide(self.state, seen)
         self.state = decision.state
         failures = self.demo.fed.apply(decision.actions)
@@ -142,7 +142,7 @@ def test_a_promise_is_kept_in_mind_when_the_policy_is_attached_again(queue, foll
     job = one(queue)
     assert (job.state, job.promised) == (QueueState.RUNNING, True)
     again = Steered(follow)
-    seen = again.demo.look()
+    seen = again.demo.observe_after()
     told = next(each for each in seen.jobs if each.id == "mlp")
     assert (told.terms_or_default.promised, told.terms_or_default.profile.steps) == (True, 1200)
 
@@ -187,7 +187,7 @@ def test_a_run_that_was_followed_is_remembered(queue, follow, space):
 def test_a_start_that_came_too_late_gives_nothing(queue, follow, space):
     job = queue.submit("demo", MLP)
     demo = follow()
-    demo.look()
+    demo.observe_after()
     assert queue.cancel("demo", job.id).state is QueueState.CANCELLED
     (failure,) = demo.fed.apply([Start("mlp", "demo", 2.0)])
     assert failure.why == "It was cancelled."

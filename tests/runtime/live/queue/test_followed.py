@@ -29,9 +29,9 @@ def containers(space):
 
 def test_a_job_that_is_submitted_arrives_with_what_its_owner_said(queue, follow):
     demo = follow()
-    demo.look()
+    demo.observe_after()
     queue.submit("demo", {**MLP, "priority": 2})
-    seen = demo.look(5.0)
+    seen = demo.observe_after(5.0)
     job = next(job for job in seen.jobs if job.id == "mine")
     assert (seen.trigger, job.state, job.request) == (Trigger.ARRIVAL, JobState.WAITING, 1.0)
     assert (job.terms_or_default.min, job.terms_or_default.memory, job.terms_or_default.priority) == (
@@ -46,17 +46,17 @@ def test_a_job_that_is_submitted_arrives_with_what_its_owner_said(queue, follow)
 def test_a_job_is_started_paused_and_cancelled(queue, follow, space):
     demo = follow()
     queue.submit("demo", MLP)
-    demo.look()
+    demo.observe_after()
     assert demo.fed.apply([Start("mine", "demo", 0.5)]) == ()
     job = one(queue)
     assert (job.state, job.cores, bool(job.container)) == (QueueState.RUNNING, 0.5, True)
-    demo.look()
+    demo.observe_after()
     assert one(queue).cores == 0.5
     demo.fed.apply([SetLimit("mine", 0.75), Pause("mine")])
-    demo.look()
+    demo.observe_after()
     assert (one(queue).state, one(queue).cores) == (QueueState.PAUSED, 0.75)
     demo.fed.apply([Resume("mine")])
-    demo.look()
+    demo.observe_after()
     assert one(queue).state is QueueState.RUNNING
     assert [each.image for each in containers(space)] == ["recorded/mlp"]
     assert queue.store.ask_cancel(job.id)
@@ -69,7 +69,7 @@ def test_a_job_is_started_paused_and_cancelled(queue, follow, space):
 def test_where_the_host_does_not_answer_a_cancelled_job_is_ended_later(queue, follow, monkeypatch):
     demo = follow()
     queue.submit("demo", MLP)
-    demo.look()
+    demo.observe_after()
     demo.fed.apply([Start("mine", "demo", 0.5)])
     assert queue.store.ask_cancel(one(queue).id)
 
@@ -87,7 +87,7 @@ def test_where_the_host_does_not_answer_a_cancelled_job_is_ended_later(queue, fo
 def test_a_job_that_was_cancelled_meanwhile_is_not_started(queue, follow, space):
     demo = follow()
     queue.submit("demo", MLP)
-    demo.look()
+    demo.observe_after()
     queue.cancel("demo", "mine")
     (failure,) = demo.fed.apply([Start("mine", "demo", 0.5)])
     assert failure.why == "It was cancelled."
@@ -100,9 +100,9 @@ def test_a_refused_job_and_one_that_cannot_be_started_say_why(queue, follow):
     demo = follow()
     queue.submit("demo", MLP)
     queue.submit("demo", {**MLP, "name": "other"})
-    demo.look()
+    demo.observe_after()
     demo.fed.apply([Refuse("mine", "It would be accepted with 2 cores."), Start("other", "nowhere")])
-    demo.look()
+    demo.observe_after()
     found = {job.name: (job.state, job.why) for job in queue.store.list(demo.host.key())}
     assert found == {
         "mine": (QueueState.REFUSED, "It would be accepted with 2 cores."),
@@ -113,7 +113,7 @@ def test_a_refused_job_and_one_that_cannot_be_started_say_why(queue, follow):
 def test_the_policys_reason_is_why_a_job_waits(queue, follow, sentence):
     demo = follow()
     queue.submit("demo", MLP)
-    seen = demo.look()
+    seen = demo.observe_after()
     reasons = (Reason("rule", "mine waits for 2 cores.", "mine"), Reason("rule", "Not submitted.", "mlp-21"))
     for _ in range(2):
         demo.fed.explain(Entry(seen, (), reasons, (), None))
@@ -127,9 +127,9 @@ def test_a_kill_loses_nothing_and_the_next_run_goes_on_with_the_same_job(queue, 
     killed = follow(owner="dead")
     queue.submit("demo", MLP)
     queue.submit("demo", {**MLP, "name": "waits"})
-    killed.look()
+    killed.observe_after()
     killed.fed.apply([Start("mine", "demo", 0.5)])
-    killed.look()
+    killed.observe_after()
     before = queue.store.find(killed.host.key(), "mine")
     space.live.limits.put_back_orphans()
     queue.settle()
@@ -150,11 +150,11 @@ def test_a_paused_job_goes_on_after_a_kill(queue, follow, space):
     keeper = space.live.saved_limits.keeper("dead")
     killed.fed._engine = PauseRecorder(killed.real, killed.host, keeper)
     queue.submit("demo", MLP)
-    killed.look()
+    killed.observe_after()
     killed.fed.apply([Start("mine", "demo", 0.5)])
-    killed.look()
+    killed.observe_after()
     killed.fed.apply([Pause("mine")])
-    killed.look()
+    killed.observe_after()
     assert one(queue).state is QueueState.PAUSED
     space.live.limits.put_back_orphans()
     queue.settle()
@@ -176,7 +176,7 @@ def test_a_container_that_was_removed_or_has_ended_meanwhile_is_found_out(queue,
     for name, end in (("gone", "remove"), ("over", "stop")):
         demo = follow()
         queue.submit("demo", {**MLP, "name": name})
-        demo.look()
+        demo.observe_after()
         demo.fed.apply([Start(name, "demo")])
         container = queue.store.find(demo.host.key(), name).container
         getattr(demo.host, end)(container)
@@ -195,12 +195,12 @@ def test_a_job_that_ends_says_so_and_another_image_has_a_recording_as_well(queue
     demo = follow()
     job = queue.submit("demo", {"image": "mine:1"})
     plan = demo.host.world.plan
-    demo.look()
+    demo.observe_after()
     demo.fed.apply([Start("mine", "demo")])
     number = demo.host.inspect(one(queue).container).number
     assert demo.real._host.present.replay.jobs[-1].submitted == _make_submission(job.for_engine(), plan)
     demo.host.world.change(lambda now: now.replay.stopped(plan, number, "done"))
-    demo.look()
+    demo.observe_after()
     assert (one(queue).state, one(queue).why) == (QueueState.ENDED, "It finished.")
 
 

@@ -12,5 +12,5 @@ def text_of(node):
     return str(json.loads(plain)) if plain else ""
 
 
-def shown(**values):
+def page_text(**values):
     return text_of(page.layout(**values))
