@@ -69,7 +69,7 @@ class Chaos(RuleBasedStateMachine):
             self.jobs[name] = Job(
                 name, JobState.WAITING, arrived=self.time, request=request, can_migrate=able, hidden=hidden
             )
-        self.step(Trigger.ARRIVAL, fails=fails)
+        self.decide(Trigger.ARRIVAL, fails=fails)
 
     @rule(
         printed=st.lists(levels, max_size=2),
@@ -84,7 +84,7 @@ class Chaos(RuleBasedStateMachine):
             if job.state is JobState.RUNNING and place % busy == 0:
                 readings = tuple((self.time, level / (1 + place)) for level in printed)
                 self.jobs[name] = replace(job, cpu_seconds=job.cpu_seconds + 0.3 * seconds, readings=readings)
-        self.step(Trigger.TICK, fails=fails)
+        self.decide(Trigger.TICK, fails=fails)
 
     @rule(level=st.floats(0.5, 1.0), rounds=st.integers(3, 8), busy=st.integers(1, 3), fails=st.booleans())
     def converge(self, level, rounds, busy, fails):
@@ -96,7 +96,7 @@ class Chaos(RuleBasedStateMachine):
                 if job.state is JobState.RUNNING:
                     printed = ((self.time, slow if number % busy == 0 else quick),)
                     self.jobs[name] = replace(job, cpu_seconds=job.cpu_seconds + 1.0, readings=printed)
-            self.step(Trigger.TICK, fails=fails and place == rounds - 1)
+            self.decide(Trigger.TICK, fails=fails and place == rounds - 1)
 
     @precondition(lambda self: self.jobs)
     @rule(which=st.integers(0, 99), fails=st.booleans(), crashes=st.booleans())
@@ -104,14 +104,14 @@ class Chaos(RuleBasedStateMachine):
         name = list(self.jobs)[which % len(self.jobs)]
         end = JobState.FAILED if crashes else JobState.DONE
         self.ended.append(replace(self.jobs.pop(name), state=end))
-        self.step(Trigger.DEPARTURE, fails=fails)
+        self.decide(Trigger.DEPARTURE, fails=fails)
 
     @precondition(lambda self: any(job.state is JobState.MIGRATING for job in self.jobs.values()))
     @rule(works=st.booleans())
     def arrives_on_its_target(self, works):
         moving = [name for name, job in self.jobs.items() if job.state is JobState.MIGRATING]
         self.settle(moving[0], works)
-        self.step(Trigger.OUTCOME)
+        self.decide(Trigger.OUTCOME)
 
     @precondition(lambda self: self.shown)
     @rule(back=st.integers(0, 99))
@@ -128,7 +128,7 @@ class Chaos(RuleBasedStateMachine):
         if not works:
             self.failures.append(Failure(Migrate(name, job.worker or ""), "It did not start."))
 
-    def step(self, trigger, *, fails=False):
+    def decide(self, trigger, *, fails=False):
         """Show the world, check what is decided, and do it, or refuse it."""
         seen = Observation(
             self.number, self.time, trigger, self.workers, tuple(self.jobs.values()), tuple(self.ended),
@@ -201,7 +201,7 @@ class Chaos(RuleBasedStateMachine):
             if name in self.jobs and self.jobs[name].state is JobState.MIGRATING:
                 self.settle(name, works=True)
         self.time += 700.0
-        self.step(Trigger.TICK)
+        self.decide(Trigger.TICK)
 
 
 QUEUEING = (

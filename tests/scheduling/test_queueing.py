@@ -4,7 +4,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from core.scheduling.forecasting import best_prefix, merge_into_blocks
@@ -51,6 +51,9 @@ ANY = st.floats(0.3, 4.0)
 @given(st.lists(served(ANY), max_size=4), st.sampled_from([1.0, 2.0]))
 def test_the_course_of_a_worker_is_that_of_small_steps(jobs, capacity):
     step = 0.005
+    ratios = sorted(ratio for job in jobs for ratio, _ in merge_into_blocks(job.milestones))
+    # of two blocks that are worth about as much, small steps may serve the other one first
+    assume(all(before < 0.99 * after for before, after in pairwise(ratios)))
     worths = sum(worth for job in jobs for _, worth in job.milestones)
     slow = slow_course.weighted_times(jobs, capacity, step)
     assert sum_weighted_times(jobs, capacity) == pytest.approx(slow, rel=0.02, abs=10 * step * worths)
