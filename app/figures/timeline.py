@@ -182,8 +182,9 @@ class Series:
     values: FloatArray
     #: Its canonical unit.
     unit: Unit
-    #: The limit that was set, shape (n,), or None.
+    #: The limit and the request that were set, shape (n,), or None.
     limit: FloatArray | None = None
+    request: FloatArray | None = None
     #: The allocation of a policy, shape (n,), or None.
     allocation: FloatArray | None = None
     #: That policy's name.
@@ -278,11 +279,15 @@ def _layout(series: Sequence[Series], visible_range: tuple[float, float], *, ban
 
 
 def _line_names(entry: Series, y: float) -> list[dict[str, Any]]:
-    """The label at a lane's top right: a far limit, or the names of several lines."""
+    """The label at a lane's top right: a far limit or request, or the names of several lines."""
     lines = entry.lines
     if len(lines) == 1:
-        far = _far_limit(entry)
-        text = "" if far is None else f"limit {entry.axis_scale.with_unit(far)} ↑"
+        far = [
+            f"{name} {entry.axis_scale.with_unit(value)} ↑"
+            for name, values in (("limit", entry.limit), ("request", entry.request))
+            if (value := _far_value(entry, values)) is not None
+        ]
+        text = ", ".join(far)
         return [theme.quantity_title(text, x=1.0, y=y, xanchor="right")] if text else []
     labels, right = [], 0
     brief = _brief([name for name, _ in lines])
@@ -310,19 +315,23 @@ def _extent(entry: Series) -> list[float]:
     ends = [_ends(values) for _, values in entry.lines]
     lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
     top = highest * 1.08 if highest > 0 else size
-    for other in (entry.limit if _far_limit(entry) is None else None, entry.allocation):
-        if other is not None and len(other):
+    for other in (entry.limit, entry.request, entry.allocation):
+        if (
+            other is not None
+            and len(other)
+            and (other is entry.allocation or _far_value(entry, other) is None)
+        ):
             top = max(top, _ends(other)[1] * 1.04)
     return [min(lowest, 0.0) * 1.04 / size, top / size]
 
 
-def _far_limit(entry: Series) -> float | None:
-    """The smallest value of a limit far above all lines, such as the host's memory, or None."""
-    if entry.limit is None or not np.isfinite(entry.limit).any():
+def _far_value(entry: Series, set_value: FloatArray | None) -> float | None:
+    """The lowest value of a limit or request if all usage would be a flat line below it, else None."""
+    if set_value is None or not np.isfinite(set_value).any():
         return None
     others = [values for _, values in entry.lines] + ([] if entry.allocation is None else [entry.allocation])
     highest = max(_ends(values)[1] for values in others)
-    lowest = _ends(entry.limit)[0]
+    lowest = _ends(set_value)[0]
     return lowest if 0 < _FAR * highest < lowest else None
 
 
@@ -340,9 +349,11 @@ def _lines(
     low, high = np.searchsorted(elapsed, visible_range)
     inside = slice(max(int(low) - 1, 0), int(high) + 1)
     limit = {"color": theme.ink("line_strong"), "width": 1.25, "dash": "4px,3px", "shape": "hv"}
+    request = limit | {"dash": "1px,3px"}
     allocation = {"color": theme.ink("accent"), "width": 1.5, "shape": "hv"}
     lines: list[tuple[str, str, FloatArray | None, dict[str, Any]]] = [
         (f"{entry.title} limit", "Limit", entry.limit, limit),
+        (f"{entry.title} request", "Request", entry.request, request),
         (f"{entry.policy} allocation", f"{entry.policy} allocation", entry.allocation, allocation),
     ]
     for place, (name, values) in enumerate(entry.lines):

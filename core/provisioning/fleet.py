@@ -196,7 +196,11 @@ class Demand:
         return replace(self, **changes)
 
 
-ROLES = {Resource.CPU: (Role.CPU, Role.CPU_LIMIT), Resource.MEMORY: (Role.MEMORY, Role.MEMORY_LIMIT)}
+ROLES = {
+    Resource.CPU: (Role.CPU, Role.CPU_REQUEST, Role.CPU_LIMIT),
+    Resource.MEMORY: (Role.MEMORY, Role.MEMORY_REQUEST, Role.MEMORY_LIMIT),
+}
+"""The roles of a resource's usage, request and limit."""
 _UNLIMITED = {Unit.BYTES: 2.0**50, Unit.CORES: 1e5}
 """Nobody has a container with so much."""
 CYCLE_LOW, CYCLE_HIGH = 1.0, 30 * 86_400.0
@@ -310,16 +314,23 @@ def _check_cycle(cycle: float) -> None:
 
 def _demands(traces: TraceSet, fleet: Fleet) -> dict[Resource, Demand]:
     demands = {}
-    for resource, (role, limit) in ROLES.items():
+    for resource, (role, request, limit) in ROLES.items():
         feature = main_feature(traces.features, role)
         if feature is None:
             continue
         values = fleet.columns[feature.name]
         check_finite(traces, (feature.name,), "Import the file again with a rule that fills or drops them.")
-        limit_feature = next((f for f in traces.features if f.role is limit and f.unit is feature.unit), None)
-        limits = None if limit_feature is None else fleet.columns[limit_feature.name]
-        usable = None if limits is None or not is_limit(limits, feature.unit).all() else limits
-        demands[resource] = Demand(fleet, resource, values, feature.unit, usable)
+        limits = next(
+            (
+                values_
+                for role_ in (request, limit)
+                for each in traces.features
+                if each.role is role_ and each.unit is feature.unit
+                if is_limit(values_ := fleet.columns[each.name], feature.unit).all()
+            ),
+            None,
+        )
+        demands[resource] = Demand(fleet, resource, values, feature.unit, limits)
     if not demands:
         raise InputError(
             "These traces have neither CPU nor memory usage, so there is nothing to allocate.",

@@ -150,18 +150,13 @@ def _recognise_source(source: Source) -> Recognition:
 
     Raises InputError if no column has numbers.
     """
-    recognition = recognise_layout(source.header, source.rows, _layout_of_reader(source))
-    if isinstance(source, PivotedTable):
-        return replace(recognition, mapping=source.as_read(recognition.mapping))
-    return recognition
-
-
-def _layout_of_reader(source: Source) -> str:
-    """Return the layout of a table created by a format's reader; "" for the names of the file."""
     if isinstance(source, TextTable):
-        return source.layout
-    is_chart_export = isinstance(source, PivotedTable) and is_chart(source.source.header)
-    return TRACKING if is_chart_export else ""
+        return recognise_layout(source.header, source.rows, facts=source.facts)
+    if not isinstance(source, PivotedTable):
+        return recognise_layout(source.header, source.rows)
+    is_chart_export = is_chart(source.source.header)
+    found = recognise_layout(source.header, source.rows, TRACKING if is_chart_export else "")
+    return replace(found, mapping=source.as_read(found.mapping))
 
 
 def _columns(source: Source) -> tuple[ColumnInfo, ...]:

@@ -187,6 +187,7 @@ def find_doubts(traces: TraceSet) -> tuple[Doubt, ...]:
         doubts.append(
             Doubt(None, "unit", "No column is CPU, memory, a GPU, network or disk: what do they measure?")
         )
+    found.extend(_find_unmeasured_memory(traces))
     sums = [name for name in traces.ids if name.strip().lower() in _SUM_WORDS]
     if sums and traces.n_executions > len(sums):
         doubts.append(Doubt(None, "execution", f"“{sums[0]}” is beside other executions: is it their sum?"))
@@ -243,8 +244,11 @@ def _question_watts(name: str, highest: float) -> str | None:
 
 
 _USAGE_QUESTIONS: dict[tuple[Unit, Role], Callable[[str, float], str | None]] = {
-    **{(Unit.CORES, role): _question_cores for role in (Role.CPU, Role.CPU_LIMIT)},
-    **{(Unit.BYTES, role): _question_bytes for role in (Role.MEMORY, Role.MEMORY_LIMIT, Role.GPU_MEMORY)},
+    **{(Unit.CORES, role): _question_cores for role in (Role.CPU, Role.CPU_LIMIT, Role.CPU_REQUEST)},
+    **{
+        (Unit.BYTES, role): _question_bytes
+        for role in (Role.MEMORY, Role.MEMORY_LIMIT, Role.MEMORY_REQUEST, Role.GPU_MEMORY)
+    },
     **{(Unit.SHARE, role): _question_share for role in (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)},
     (Unit.WATTS, Role.GPU_POWER): _question_watts,
 }
@@ -279,6 +283,19 @@ _WHOLE_SIZES = {
     (Unit.BYTES, Role.MEMORY): (GIB, 1e9),
     (Unit.BYTES, Role.GPU_MEMORY): (1.0,),
 }
+
+
+def _find_unmeasured_memory(traces: TraceSet) -> Iterator[Doubt]:
+    """Yield a doubt about executions whose memory is always 0, which that of a running process never is."""
+    memory = traces.feature(Role.MEMORY)
+    if memory is None or memory.unit is not Unit.BYTES:
+        return
+    highest = np.fmax.reduceat(traces.column(memory.name), traces.offsets[:-1])
+    unmeasured = [traces.ids[i] for i in np.flatnonzero(highest == 0)]
+    if unmeasured:
+        sentence = f"Memory of “{unmeasured[0]}” is 0 in every sample"
+        more = f", and of {len(unmeasured) - 1:,} more" if len(unmeasured) > 1 else ""
+        yield Doubt(memory.name, "role", f"{sentence}{more}: was it measured?")
 
 
 def _find_exceeded_limits(traces: TraceSet) -> Iterator[Doubt]:

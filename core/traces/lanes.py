@@ -1,7 +1,8 @@
 """Lanes: the quantities of a trace set that charts show, one lane each.
 
 Every role and every other feature has a lane. The features of several GPUs share one lane with a line each. A
-limit is drawn with its usage, so it has a lane only if their units differ; a recorded phase has none.
+limit or a request is drawn with its usage, so it has a lane only if their units differ; a recorded phase has
+none.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.traces.model import ROLE_NAMES, Feature, Role
+from core.traces.model import ROLE_NAMES, SET_ROLES, Feature, Role
 from core.units import Unit
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 LIMITS = {Role.CPU: Role.CPU_LIMIT, Role.MEMORY: Role.MEMORY_LIMIT}
 """The role of the limit of a usage."""
+REQUESTS = {Role.CPU: Role.CPU_REQUEST, Role.MEMORY: Role.MEMORY_REQUEST}
+"""The role of the request of a usage."""
 DEFAULT_ROLES = (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)
 """The roles of the default lanes."""
 _SHARED = (Role.GPU, Role.GPU_MEMORY, Role.GPU_POWER)
@@ -37,8 +40,9 @@ class Lane:
     features: tuple[Feature, ...]
     #: The label of each line: the title for a single line, else ``GPU 0`` and so on.
     names: tuple[str, ...]
-    #: The feature with its limit, or None.
+    #: The features with its limit and its request, or None.
     limit: Feature | None = None
+    request: Feature | None = None
 
     @property
     def role(self) -> Role:
@@ -56,16 +60,16 @@ def list_lanes(features: Sequence[Feature]) -> tuple[Lane, ...]:
     remaining, lanes = list(features), []
     for role in _ORDER:
         of_role = [feature for feature in remaining if feature.role is role]
-        if role in LIMITS.values() or not of_role:
+        if role in SET_ROLES or not of_role:
             continue
         first = next((one for one in of_role if one.unit is _MAIN_UNIT.get(role)), of_role[0])
         lines = [one for one in of_role if one.unit is first.unit] if role in _SHARED else [first]
         lanes.append(_lane(role.value, ROLE_NAMES[role], lines, features))
         remaining = [feature for feature in remaining if feature not in lines]
-    limits = [lane.limit for lane in lanes]
+    set_features = [feature for lane in lanes for feature in (lane.limit, lane.request)]
     used_keys = {lane.key for lane in lanes}
     for feature in remaining:
-        if feature.role is not Role.PHASE and feature not in limits:
+        if feature.role is not Role.PHASE and feature not in set_features:
             key = feature.name if feature.name not in used_keys else f"{feature.name} (feature)"
             lanes.append(_lane(key, feature.name, [feature], ()))
     return tuple(lanes)
@@ -85,8 +89,11 @@ def select_lanes(offered: Sequence[Lane], keys: Iterable[str] | None) -> tuple[L
 
 def _lane(key: str, title: str, lines: Sequence[Feature], among: Sequence[Feature]) -> Lane:
     role, unit = lines[0].role, lines[0].unit
-    limits = (each for each in among if each.role is LIMITS.get(role) and each.unit is unit)
-    return Lane(key, title, tuple(lines), _names(title, lines), next(limits, None))
+    limit, request = (
+        next((each for each in among if each.role is roles.get(role) and each.unit is unit), None)
+        for roles in (LIMITS, REQUESTS)
+    )
+    return Lane(key, title, tuple(lines), _names(title, lines), limit, request)
 
 
 def _names(title: str, lines: Sequence[Feature]) -> tuple[str, ...]:

@@ -170,9 +170,8 @@ class ColumnMapping:
         return unit.factor if size is None else unit.factor * size
 
     def _size(self, role: Role) -> float | None:
-        if role in (Role.CPU, Role.CPU_LIMIT):
-            return self.cores
-        return self.memory_bytes if role in (Role.MEMORY, Role.MEMORY_LIMIT) else None
+        sizes = {Unit.CORES: self.cores, Unit.BYTES: self.memory_bytes}
+        return sizes[_MACHINE_UNITS[role]] if role in _MACHINE_UNITS else None
 
     def require(self, header: Sequence[str]) -> None:
         """Check that a file has every column of this mapping.
@@ -264,8 +263,10 @@ class ColumnMapping:
 _MACHINE_UNITS = {
     Role.CPU: Unit.CORES,
     Role.CPU_LIMIT: Unit.CORES,
+    Role.CPU_REQUEST: Unit.CORES,
     Role.MEMORY: Unit.BYTES,
     Role.MEMORY_LIMIT: Unit.BYTES,
+    Role.MEMORY_REQUEST: Unit.BYTES,
 }
 _FIELDS = tuple(ColumnMapping.__dataclass_fields__)
 

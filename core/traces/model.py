@@ -39,6 +39,8 @@ class Role(StrEnum):
     MEMORY = "memory"
     CPU_LIMIT = "cpu_limit"
     MEMORY_LIMIT = "memory_limit"
+    CPU_REQUEST = "cpu_request"
+    MEMORY_REQUEST = "memory_request"
     GPU = "gpu"
     GPU_MEMORY = "gpu_memory"
     GPU_POWER = "gpu_power"
@@ -56,6 +58,8 @@ ROLE_UNITS: dict[Role, tuple[Unit, ...]] = {
     Role.CPU_LIMIT: (Unit.CORES, Unit.SHARE),
     Role.MEMORY: (Unit.BYTES, Unit.SHARE),
     Role.MEMORY_LIMIT: (Unit.BYTES, Unit.SHARE),
+    Role.CPU_REQUEST: (Unit.CORES, Unit.SHARE),
+    Role.MEMORY_REQUEST: (Unit.BYTES, Unit.SHARE),
     Role.GPU: (Unit.SHARE,),
     Role.GPU_MEMORY: (Unit.BYTES, Unit.SHARE),
     Role.GPU_POWER: (Unit.WATTS,),
@@ -65,6 +69,8 @@ ROLE_UNITS: dict[Role, tuple[Unit, ...]] = {
     Role.BLOCK_OUT: (Unit.BYTES_PER_SECOND,),
 }
 """The canonical units that a feature of a role can have, the usual one first; other roles have any."""
+SET_ROLES = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.CPU_REQUEST, Role.MEMORY_REQUEST)
+"""What people set for a container: it is no usage, and may be missing."""
 BESIDE = (Role.NETWORK_IN, Role.NETWORK_OUT, Role.BLOCK_IN, Role.BLOCK_OUT)
 """What goes in or out: it may be missing for a container without costing a sample of its usage."""
 ROLE_NAMES: dict[Role, str] = {
@@ -72,6 +78,8 @@ ROLE_NAMES: dict[Role, str] = {
     Role.MEMORY: "Memory",
     Role.CPU_LIMIT: "CPU limit",
     Role.MEMORY_LIMIT: "Memory limit",
+    Role.CPU_REQUEST: "CPU request",
+    Role.MEMORY_REQUEST: "Memory request",
     Role.GPU: "GPU",
     Role.GPU_MEMORY: "GPU memory",
     Role.GPU_POWER: "GPU power",

@@ -14,7 +14,7 @@ from core.traces.guessing.cpu_and_memory_columns import (
     may_be_gpu_memory,
 )
 from core.traces.guessing.order import get_longest_execution_cells
-from core.traces.guessing.times import list_time_units
+from core.traces.guessing.times import can_be_times, list_time_units
 from core.traces.guessing.units import list_unit_choices
 from core.traces.mapping import UNKNOWN
 from core.traces.model import ROLE_NAMES, Role
@@ -93,6 +93,9 @@ def list_questions(
 
 def _ask_time_unit(name: str, cells: Sequence[str], execution_cells: Sequence[str]) -> Question:
     example, choices = cells[0] if cells else "", list_time_units(name, cells, execution_cells)
+    if not can_be_times(cells):
+        sentence = f"“{example}” in “{name}” is not a time that can be read: count the rows instead?"
+        return Question(name, True, sentence, ("none",))
     if YEAR_FIRST in choices:
         sentence = f"“{example}” in “{name}”: is the day, the month or the year first?"
     elif DAY_FIRST in choices:

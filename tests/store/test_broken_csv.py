@@ -106,12 +106,12 @@ def cell_cases():
         for value in NEGATIVE:
             yield case(
                 f"{column} is {value}", with_cell(6, place, value),
-                f"Column “{column}”", "row 8", "below zero", "dropped", kept=2 * N - 1, kind="negative"
+                f"Column “{column}”", "row 8", "below zero", "last value", kept=2 * N, kind="negative"
             )  # fmt: skip
         for value in HUGE:
             yield case(
                 f"{column} is {value}", with_cell(7, place, value),
-                f"Column “{column}”", "row 9", "larger than any machine", kept=2 * N - 1, kind="implausible"
+                f"Column “{column}”", "row 9", "larger than any machine", kept=2 * N, kind="implausible"
             )  # fmt: skip
         yield case(
             f"{column} begins without a value", with_cell(0, place, ""),
@@ -165,7 +165,9 @@ def row_cases():
             f"words in {name}", text_of(words), f"Column “{name}”", "“word”", kept=24, kind="unparsable"
         )
     bad = [[*row[:2], "-1", *row[3:]] for row in rows]
-    yield case("nothing but negative usage", text_of(bad), "None of the 24 rows", "below zero")
+    yield case(
+        "nothing but negative usage", text_of(bad), "Column “cpu”", "below zero", kept=24, kind="negative"
+    )
     bare = [[row[0], "later", *row[2:]] for row in rows]
     yield case("no time in any row", text_of(bare), "None of the 24 rows", "“later”")
     words = [[*row[:2], "x", "y", row[4]] for row in rows]
@@ -271,9 +273,9 @@ def file_cases():
     spaced = whole.replace("0.53", "bad", 1).replace("\n", "\n\n")
     yield case("blank lines and a bad cell", spaced, "Column “cpu”", "row 9", kept=24, kind="unparsable")
     gaps = whole.replace("\n", "\n\n").replace("0.53", "-0.53", 1)
-    yield case("blank lines and a negative", gaps, "Column “cpu”", "row 9", kept=23, kind="negative")
+    yield case("blank lines and a negative", gaps, "Column “cpu”", "row 9", kept=24, kind="negative")
     inside = whole.replace("vision", '"vi\nsion"', 1).replace("0.53", "-0.53", 1)
-    yield case("a line end in quotes", inside, "Column “cpu”", "row 6", kept=23, kind="negative")
+    yield case("a line end in quotes", inside, "Column “cpu”", "row 6", kept=24, kind="negative")
     comma = whole.replace(",", ";").replace(".", ",").replace("0,53", "0,5x", 1)
     yield case("decimal commas and a bad cell", comma, "Column “cpu”", "row 5", kept=24, kind="unparsable")
     bomb = gzip.compress((HEADER + "\n").encode() + b"a,1,1,1,x\n" * 12_000_000, 9)

@@ -183,9 +183,9 @@ def test_memory_of_a_gpu_is_not_taken_for_that_of_the_container():
     assert [name for name, (role, _) in roles(found).items() if role is Role.MEMORY] == ["memory_mib"]
 
 
-def test_an_infinite_cell_is_no_size():
+def test_an_infinite_cell_does_not_take_the_unit_away():
     found = table("time_s,memory", "1,100000000", "2,inf")
-    assert roles(found)["memory"] == (Role.MEMORY, UNKNOWN)
+    assert roles(found)["memory"] == (Role.MEMORY, "bytes")
 
 
 def test_reasons_say_what_was_not_found():

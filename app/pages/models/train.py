@@ -16,8 +16,8 @@ from app.ui.forms import controls, errors_for, field_id, read, values_of
 from app.ui.page import problem
 from core.errors import InputError, PhaseDockError
 from core.phases import PRESETS, PhaseSettings
+from core.phases.matching import EXCLUDED_ROLES
 from core.settings_fields import describe
-from core.traces.model import Role
 from core.units import Unit, plural
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ FORM = "train"
 _LONGEST_NAME = 110
 MAIN = ("phases", "encoder", "hidden", "history", "epochs", "learning_rate")
 FOLDED = ("solver", "batch_size", "patience", "warmup", "seed")
-_NOT_BY_DEFAULT = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.LOSS, Role.PHASE)
 _ABOUT = {
     "Quick": "30 epochs: a first look within seconds.",
     "Paper (AI4DL)": "As in the paper: 2,000 epochs, one sample at a time.",
@@ -41,7 +40,7 @@ _ABOUT = {
 
 def default_features(features: Sequence[Feature]) -> list[str]:
     """The default features of a model: all usage, no limits, no loss."""
-    return [feature.name for feature in features if feature.role not in _NOT_BY_DEFAULT]
+    return [feature.name for feature in features if feature.role not in EXCLUDED_ROLES]
 
 
 def _presets() -> html.Div:

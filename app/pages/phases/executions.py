@@ -214,6 +214,7 @@ def series(
             traces.column(lane.features[0].name),
             lane.unit,
             None if lane.limit is None else traces.column(lane.limit.name),
+            None if lane.request is None else traces.column(lane.request.name),
             allocated.get(lane.role),
             policy,
             [

@@ -104,7 +104,7 @@ def timeline_card(view: View, name: str, over: Overlays | None) -> Node:
     """The timeline of an execution."""
     evaluation, heading = over.evaluation if over else "", execution_heading(view.traces, name)
     figure = execution_timeline(view, name, view.window, (evaluation, view.overlay))
-    keys = _keys(allocated=over is not None, limited=any(lane.limit is not None for lane in view.lanes))
+    keys = _keys(view, allocated=over is not None)
     return card(
         html.Span(heading.title, id="execution-title"),
         graph("timeline", figure, f"Usage of {name} over time, with its phases"),
@@ -125,12 +125,13 @@ def timeline_card(view: View, name: str, over: Overlays | None) -> Node:
     )
 
 
-def _keys(*, allocated: bool, limited: bool) -> list[Node]:
+def _keys(view: View, *, allocated: bool) -> list[Node]:
     """The key of the lines."""
     return [
         html.Span("Used", className="key"),
         html.Span("Allocation", className="key alloc") if allocated else None,
-        html.Span("Limit", className="key limit") if limited else None,
+        html.Span("Limit", className="key limit") if any(lane.limit for lane in view.lanes) else None,
+        html.Span("Request", className="key request") if any(lane.request for lane in view.lanes) else None,
     ]
 
 

@@ -94,8 +94,9 @@ def _lines(lane: Series) -> Iterator[tuple[str, FloatArray]]:
     scale = lane.axis_scale
     unit = f" ({scale.label})" if scale.label else ""
     yield from ((f"{name}{unit}", values / scale.size) for name, values in lane.lines)
-    if lane.limit is not None:
-        yield f"{lane.title} limit{unit}", lane.limit / scale.size
+    for name, values in (("limit", lane.limit), ("request", lane.request)):
+        if values is not None:
+            yield f"{lane.title} {name}{unit}", values / scale.size
     if lane.allocation is not None:
         yield f"{lane.title}, {lane.policy} allocation{unit}", lane.allocation / scale.size
 

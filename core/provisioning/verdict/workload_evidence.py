@@ -96,30 +96,31 @@ def rounded_up(value: float, unit: Unit) -> float:
     return value if step is None else max(float(np.ceil(value / step - 1e-9)), 1.0) * step
 
 
-# What containers have now: the limit that the traces give, or else their own peak.
+# What containers have now: their recorded request, else their limit, else their own peak.
 #
-# Without a limit a container takes what it needs, so its own peak stands for what is reserved today: the
-# least fixed amount with which it would never have fallen short. Whoever shows it says which one it is.
+# A request is what a cluster reserves. Without both a container takes what it needs, so its own peak stands
+# for what is reserved today: the least fixed amount with which it would never have fallen short.
 
 
 def present_amount(demand: Demand, features: Sequence[Feature]) -> tuple[Floats, Truths]:
-    """The current amount of each container at each sample, and which containers have a recorded limit.
+    """The current amount of each container at each sample, and for which containers it is recorded.
 
     Returns
     -------
-    amount, has_limit
-        Shapes (n,) and (n_containers,). A limit counts where somebody set it throughout a container's life
+    amount, is_recorded
+        Shapes (n,) and (n_containers,). A request or limit counts if it is set throughout a container's life
         (`core.provisioning.fleet.is_limit`).
     """
-    fleet, (_, role) = demand.fleet, ROLES[demand.resource]
-    limit = next((f for f in features if f.role is role and f.unit is demand.unit), None)
-    peak = observed_peak(demand)
-    if limit is None or limit.name not in fleet.columns:
-        return peak, np.zeros(fleet.n_containers, bool)
-    values = fleet.columns[limit.name]
-    usable = is_limit(values, limit.unit)
-    has_limit = np.logical_and.reduceat(usable, fleet.offsets[:-1])
-    return np.where(np.repeat(has_limit, fleet.lengths), values, peak), has_limit
+    fleet, (_, *roles) = demand.fleet, ROLES[demand.resource]
+    amount, is_recorded = observed_peak(demand), np.zeros(fleet.n_containers, bool)
+    for role in reversed(roles):
+        feature = next((f for f in features if f.role is role and f.unit is demand.unit), None)
+        if feature is not None and feature.name in fleet.columns:
+            values = fleet.columns[feature.name]
+            is_set = np.logical_and.reduceat(is_limit(values, feature.unit), fleet.offsets[:-1])
+            amount = np.where(np.repeat(is_set, fleet.lengths), values, amount)
+            is_recorded |= is_set
+    return amount, is_recorded
 
 
 _NAMED = 20

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
+from core.store.formats.docker_stats import FACTS
 from core.store.formats.text_table import Row, TextTable, parse_time_line, split_time
 from core.units import BINARY_FACTORS, plural
 
@@ -96,7 +97,7 @@ FORMATS = (
         "systemd-cgtop",
         (".txt", ".log"),
         lambda start: is_cgtop(start.text),
-        lambda start: TextTable.open(start.path, parse, "output of systemd-cgtop", "docker_stats"),
+        lambda start: TextTable.open(start.path, parse, "output of systemd-cgtop", FACTS),
         "".join(f"/ 212 90.0 3.4G - -\nsystem.slice/a.service 24 8{i}.0 51{i}.0M - -\n\n" for i in range(5)),
     ),
 )

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 from core.errors import InputError
 from core.store.formats.base import Format
 from core.store.formats.text_table import Row, TextTable, parse_time_line, split_time
+from core.traces.layouts.base import ToolColumn, ToolFacts
+from core.traces.model import Role
 from core.units import GIB, MIB, SUFFIX_FACTORS, Unit, plural
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ _COLUMNS = {
 def is_json(start: str) -> bool:
     """Tell whether a text begins with JSON lines of docker stats."""
     return any(
-        '"CPUPerc"' in line and split_time(line.strip())[1].startswith("{")
+        '"CPUPerc"' in line and split_time(line.strip())[1].startswith(("{", "["))
         for line in start[:INSPECTED_CHARS].splitlines()
     )
 
@@ -68,15 +70,18 @@ def is_table(start: str) -> bool:
 
 
 def parse_json(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
-    """Rows of ``docker stats --format '{{json .}}'``."""
+    """Rows of ``docker stats --format '{{json .}}'``, a container or a list of them on each line."""
     for number, stamp, text_ in split_times(lines):
         try:
-            entry = json.loads(text_)
-            row = make_row(number, {key: str(value) for key, value in entry.items()}, stamp, log)
+            entries = json.loads(text_)
+            rows = [
+                make_row(number, {key: str(value) for key, value in entry.items()}, stamp, log)
+                for entry in (entries if isinstance(entries, list) else [entries])
+            ]
         except (ValueError, AttributeError, RecursionError):
             log.add("ragged", f"Row {number} is not a JSON line of docker stats.", row=number)
             continue
-        yield row
+        yield from rows
 
 
 def parse_table(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
@@ -125,14 +130,19 @@ def make_row(number: int, entry: dict[str, Any], stamp: str, log: ProblemLog) ->
         if key in entry:
             first_size, _, right = entry[key].partition("/")
             cells[first], cells[second] = parse_bytes(first_size), parse_bytes(right)
-    if not _is_set(cells.get("memory_limit_bytes", "")):
-        size = entry["MemUsage"].partition("/")[2].strip()
-        message = f"“{cells['name']}” has no memory limit: {size} is the memory of its host."
-        log.add("host_memory", message, row=number)
-        del cells["memory_limit_bytes"]
+    cells = clear_host_limit(cells, entry.get("MemUsage", "").partition("/")[2].strip(), number, log)
     if "PIDs" in entry:
         cells["pids"] = entry["PIDs"].replace("--", "")
     return Row(number, cells)
+
+
+def clear_host_limit(cells: dict[str, str], size: str, row: int, log: ProblemLog) -> dict[str, str]:
+    """Return the cells of a sample without a memory limit that is the memory of the host; report that."""
+    if _is_set(cells.get("memory_limit_bytes", "")):
+        return cells
+    message = f"“{cells['name']}” has no memory limit: {size} is the memory of its host."
+    log.add("host_memory", message, row=row)
+    return {name: cell for name, cell in cells.items() if name != "memory_limit_bytes"}
 
 
 def parse_bytes(text: str) -> str:
@@ -386,15 +396,31 @@ def _is_share(rows: Sequence[Sequence[str]], pair: int, share: int) -> bool | No
     return True if is_telling else None
 
 
+FACTS = ToolFacts(
+    "docker_stats",
+    "docker stats or systemd-cgtop",
+    (
+        ToolColumn("cpu_percent", Role.CPU, "percent_of_core"),
+        ToolColumn("memory_bytes", Role.MEMORY, "bytes"),
+        ToolColumn("memory_limit_bytes", Role.MEMORY_LIMIT, "bytes"),
+        ToolColumn("net_in_bytes", Role.NETWORK_IN, "bytes_total"),
+        ToolColumn("net_out_bytes", Role.NETWORK_OUT, "bytes_total"),
+        ToolColumn("block_in_bytes", Role.BLOCK_IN, "bytes_total"),
+        ToolColumn("block_out_bytes", Role.BLOCK_OUT, "bytes_total"),
+        ToolColumn("read_bytes_per_s", Role.BLOCK_IN, "bytes_per_s"),
+        ToolColumn("write_bytes_per_s", Role.BLOCK_OUT, "bytes_per_s"),
+        ToolColumn("pids"),
+    ),
+    executions=("name",),
+)
+
 FORMATS = (
     Format(
         "docker_stats_csv",
         "docker stats",
         (".csv", ".txt"),
         lambda start: is_csv(start.text),
-        lambda start: TextTable.open(
-            start.path, parse_csv, "docker stats between separators", "docker_stats"
-        ),
+        lambda start: TextTable.open(start.path, parse_csv, "docker stats between separators", FACTS),
         "name,cpu,mem\n" + "a,5.00%,1MiB / 2MiB\n" * 5,
     ),
     Format(
@@ -402,7 +428,7 @@ FORMATS = (
         "docker stats",
         (".json",),
         lambda start: is_json(start.text),
-        lambda start: TextTable.open(start.path, parse_json, "JSON lines of docker stats", "docker_stats"),
+        lambda start: TextTable.open(start.path, parse_json, "JSON lines of docker stats", FACTS),
         '{"Name": "a", "CPUPerc": "5.00%", "MemUsage": "1MiB / 2MiB", "NetIO": "1kB / 2kB", "PIDs": "3"}\n'
         * 6,
     ),
@@ -411,7 +437,7 @@ FORMATS = (
         "docker stats",
         (".txt",),
         lambda start: is_table(start.text),
-        lambda start: TextTable.open(start.path, parse_table, "a table of docker stats", "docker_stats"),
+        lambda start: TextTable.open(start.path, parse_table, "a table of docker stats", FACTS),
         "NAME  CPU %  MEM USAGE / LIMIT\n" + "a  5.00%  1MiB / 2MiB\n" * 5,
     ),
 )

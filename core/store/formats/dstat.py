@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
+from core.store.formats.sysstat import MACHINE_FACTS
 from core.store.formats.text_table import Row, TextTable
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ FORMATS = (
         "dstat",
         (".csv",),
         lambda start: is_dstat(start.text),
-        lambda start: TextTable.open(start.path, parse, "a file of dstat", "sar"),
+        lambda start: TextTable.open(start.path, parse, "a file of dstat", MACHINE_FACTS),
         '"Dstat 0.7.4 CSV output"\n"Host:","h"\n"Cmdline:","dstat",,,,"Date:","15 Jan 2026 10:00:00 UTC"\n\n'
         '"system","total cpu usage",,"memory usage",\n"time","usr","idl","used","free"\n'
         + "".join(f"15-01 10:00:{i}0,5.0,{90 - i}.0,5e8,1e9\n" for i in range(7)),

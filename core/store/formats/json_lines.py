@@ -102,6 +102,7 @@ _LIST_END = re.compile(r'\](?:\s*,\s*"[^"]{0,100}"\s*:\s*(?:"[^"]{0,1000}"|[-+.\
 """How a list ends: with what else the object has that it is in, as far as that is no list."""
 _DECODER = json.JSONDecoder()
 _GAP = re.compile(r"[\s,]*")
+_NEXT_LINE = re.compile(r"\n[\[{]")
 
 
 def is_records(start: str) -> bool:
@@ -137,6 +138,10 @@ def read_objects(path: Path) -> Iterator[Line]:
                 buffer, position = buffer[position:] + block, 0
             elif (next_place := _next_list(buffer, position)) > position:
                 position = next_place
+            elif next_line := _NEXT_LINE.search(buffer, position):  # what is between is reported as no object
+                number += 1
+                yield Line(number, buffer[position : position + 100])
+                position = next_line.end() - 1
             else:
                 break
         if len(buffer) - position > MAX_LINE:

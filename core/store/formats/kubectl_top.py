@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
 from core.store.formats.text_table import Row, TextTable, parse_time_line, split_time
+from core.traces.layouts.base import ToolColumn, ToolFacts
+from core.traces.model import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,13 +66,25 @@ def _columns(text: str) -> list[str]:
     return [_NAMES.get(word.upper(), word) for word in text.split()]
 
 
+_FACTS = ToolFacts(
+    "kubectl_top",
+    "kubectl top",
+    (
+        ToolColumn(r"CPU\(cores\)", Role.CPU, "cores"),
+        ToolColumn(r"MEMORY\(bytes\)", Role.MEMORY, "bytes"),
+        ToolColumn("(cpu|memory)_percent", Role.OTHER, "percent"),
+    ),
+    executions=("execution",),
+    period=15.0,  # the resolution of a metrics server, by its default
+)
+
 FORMATS = (
     Format(
         "kubectl_top",
         "kubectl top",
         (".txt", ".log"),
         lambda start: is_top(start.text),
-        lambda start: TextTable.open(start.path, parse, "the answer of kubectl top", "kubectl_top"),
+        lambda start: TextTable.open(start.path, parse, "the answer of kubectl top", _FACTS),
         "".join(
             f"2026-01-31T12:00:{10 + 5 * i}Z\nNAME  CPU(cores)  MEMORY(bytes)\ntrain-1  {500 + i}m  512Mi\n"
             for i in range(6)

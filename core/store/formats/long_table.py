@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from core.store.formats.base import FileStart
+    from core.traces.model import FloatArray, IntArray
     from core.traces.raw import RawTable
     from core.traces.validation import Problem
 
@@ -293,14 +294,16 @@ def check_written(
 
 
 def _pairs(
-    row_keys: Sequence[tuple[str, tuple[str, ...]]], shape: _Shape
+    row_keys: Sequence[tuple[str, tuple[str, ...]]],
+    shape: _Shape,
+    spans: Sequence[tuple[float, float]] = (),
 ) -> tuple[dict[tuple[str, tuple[str, ...]], tuple[str, str]], tuple[Problem, ...]]:
     """Return the execution and the column of every kind of row of a container; also report the others."""
     series = [
         _split_series(metric, {key: text for key, text in zip(shape.labels, labels, strict=True) if text})
         for metric, labels in row_keys
     ]
-    found = select_container_series([labels for _, labels in series], [metric for metric, _ in series])
+    found = select_container_series([labels for _, labels in series], [metric for metric, _ in series], spans)
     return dict(zip((row_keys[i] for i in found.positions), found.names, strict=True)), found.problems
 
 
@@ -313,17 +316,25 @@ def _table(long: RawTable, shape: _Shape) -> SeriesTable:
         for row in unique
     ]
     row_keys = [(text[0], text[1:]) if shape.metric else ("", text) for text in texts]
-    pairs, left_out = _pairs(row_keys, shape)
+    time = long.time if long.time is not None else np.zeros(long.n_rows)
+    pairs, left_out = _pairs(row_keys, shape, _find_spans(time, inverse.reshape(-1), len(unique)))
     is_kept_kind = np.array([one in pairs for one in row_keys], bool)
     is_kept = is_kept_kind[inverse.reshape(-1)]
     kind_of_row = (np.cumsum(is_kept_kind) - 1)[inverse.reshape(-1)[is_kept]]
     executions, metrics = (
         code_names([pairs[one][i] for one in row_keys if one in pairs], kind_of_row) for i in (0, 1)
     )
-    time = long.time if long.time is not None else np.zeros(long.n_rows)
     rows = long.rows if long.rows is not None else np.arange(long.n_rows)
     table = gather_series(executions, metrics, time[is_kept], long.columns[0][is_kept], rows[is_kept])
     return replace(table, left_out=left_out)
+
+
+def _find_spans(time: FloatArray, kinds: IntArray, count: int) -> list[tuple[float, float]]:
+    """Return the first and last time of every kind of row."""
+    first, last = np.full(count, np.inf), np.full(count, -np.inf)
+    np.fmin.at(first, kinds, time)
+    np.fmax.at(last, kinds, time)
+    return list(zip(first.tolist(), last.tolist(), strict=True))
 
 
 def _open(start: FileStart) -> LongSource:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
 from core.store.formats.text_table import Row, TextTable
+from core.traces.layouts.base import ToolColumn, ToolFacts
+from core.traces.model import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,13 +37,26 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         yield Row(number, dict(zip(_COLUMNS, cells, strict=False)))
 
 
+_FACTS = ToolFacts(
+    "psrecord",
+    "psrecord",
+    (
+        ToolColumn("cpu_percent", Role.CPU, "percent_of_core"),
+        ToolColumn("real_mib", Role.MEMORY, "mib"),
+        ToolColumn("virtual_mib", Role.OTHER, "mib"),
+        ToolColumn("read_bytes", Role.BLOCK_IN, "bytes_total"),
+        ToolColumn("write_bytes", Role.BLOCK_OUT, "bytes_total"),
+    ),
+    time="elapsed_s",
+)
+
 FORMATS = (
     Format(
         "psrecord",
         "psrecord",
         (".txt", ".log"),
         lambda start: _HEADER.match(start.text) is not None,
-        lambda start: TextTable.open(start.path, parse, "a log of psrecord", "psrecord"),
+        lambda start: TextTable.open(start.path, parse, "a log of psrecord", _FACTS),
         "# Elapsed time   CPU (%)     Real (MB)   Virtual (MB)\n"
         + "".join(f"{i}.0  50.0  100.{i}  200.0\n" for i in range(6)),
     ),

@@ -41,6 +41,11 @@ _KINDS = ("mode", "resource", "le", "quantile")
 _PAUSE = "POD"
 _SCRAPED = ("job", "service", "app", "project")
 """Labels that name the measuring as often as the measured program."""
+_SCRAPE = frozenset(
+    ("instance", "job", "endpoint", "metrics_path", "service", "prometheus", "prometheus_replica", "node",
+     "kubernetes_node")
+)  # fmt: skip
+"""Labels of the target that was scraped, not of the container."""
 _RESTARTED = ("id", "name")
 """Labels that differ after a restart of a container."""
 
@@ -57,8 +62,15 @@ class ContainerSeries:
     problems: tuple[Problem, ...]
 
 
-def select_container_series(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -> ContainerSeries:
-    """Select and name the series of containers, without those of pods whose containers are present."""
+def select_container_series(
+    labels: Sequence[Mapping[str, str]],
+    metrics: Sequence[str],
+    spans: Sequence[tuple[float, float]] = (),
+) -> ContainerSeries:
+    """Select and name the series of containers, without those of pods whose containers are present.
+
+    `spans` are the first and last times of the series, where they are known.
+    """
     metrics = [_add_kind(one, metric) for one, metric in zip(labels, metrics, strict=True)]
     labels = [{key: text for key, text in one.items() if key not in _KINDS} for one in labels]
     containers_by_pod: dict[tuple[str, str], set[str]] = {}
@@ -82,9 +94,53 @@ def select_container_series(labels: Sequence[Mapping[str, str]], metrics: Sequen
             shared_networks.append(place[1])
         else:
             kept_series[i] = _without_container(one) if container == _PAUSE and network else one
-    names, unclear = name_series(list(kept_series.values()), [metrics[i] for i in kept_series])
-    problems = (*_report_left_out(pod_sums, shared_networks, [labels[i]["id"] for i in groups]), *unclear)
+    targets = _group_targets(kept_series, metrics)
+    seconds = [i for same in targets for i in _find_repeated(same, spans)]
+    firsts = [same[0] for same in targets]
+    names_of_firsts, unclear = name_series([kept_series[i] for i in firsts], [metrics[i] for i in firsts])
+    name_of = {i: name for same, name in zip(targets, names_of_firsts, strict=True) for i in same}
+    kept_series = {i: one for i, one in kept_series.items() if i not in seconds}
+    names = [name_of[i] for i in kept_series]
+    problems = (
+        *_report_second_targets([name_of[i][0] for i in seconds]),
+        *_report_left_out(pod_sums, shared_networks, [labels[i]["id"] for i in groups]),
+        *unclear,
+    )
     return ContainerSeries(tuple(kept_series), tuple(names), problems)
+
+
+def _group_targets(labels: Mapping[int, Mapping[str, str]], metrics: Sequence[str]) -> list[list[int]]:
+    """Group the series of a pod's container that differ only in labels of the scrape.
+
+    A namespace has a pod's name once, so that two targets with it measure the same container.
+    """
+    groups: dict[tuple[str, frozenset[tuple[str, str]]], list[int]] = {}
+    for i, one in labels.items():
+        scrape = _SCRAPE if all(_find_place(one)[0]) else ()
+        own = frozenset((key, text) for key, text in one.items() if key not in scrape)
+        groups.setdefault((metrics[i], own), []).append(i)
+    return list(groups.values())
+
+
+def _find_repeated(same: Sequence[int], spans: Sequence[tuple[float, float]]) -> list[int]:
+    """Find the series that measure a time for which an earlier one has samples; others continue it."""
+    kept_spans: list[tuple[float, float]] = []
+    repeated = []
+    for i in same:
+        begin, end = spans[i] if spans else (0.0, 0.0)
+        if any(begin <= last and first <= end for first, last in kept_spans):
+            repeated.append(i)
+        else:
+            kept_spans.append((begin, end))
+    return repeated
+
+
+def _report_second_targets(seconds: Sequence[str]) -> tuple[Problem, ...]:
+    if not seconds:
+        return ()
+    names = sorted(set(seconds))
+    message = f"{plural(len(names), 'container')} scraped through more than one target, first “{names[0]}”."
+    return (problem("second_target", message, count=len(seconds)),)
 
 
 def _groups(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -> dict[int, None]:
@@ -391,7 +447,8 @@ def pivot_series(series: Sequence[Series], mapping: ColumnMapping | None) -> Ser
     """Bring series together by container and time."""
     metrics = [one.labels.get("__name__") or one.metric for one in series]
     labels = [{k: v for k, v in one.labels.items() if k != "__name__"} for one in series]
-    found = select_container_series(labels, metrics)
+    spans = [tuple(one.time[[0, -1]].tolist()) if len(one.time) else (np.nan, np.nan) for one in series]
+    found = select_container_series(labels, metrics, spans)
     series, pairs = [series[i] for i in found.positions], found.names
     lengths = [len(one.time) for one in series]
     time = np.concatenate([one.time for one in series])

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError
 from core.store.formats.base import Format
-from core.store.formats.text_table import Line, Row, TextTable
+from core.store.formats.text_table import IdleRows, Line, Row, TextTable
+from core.traces.layouts.base import ToolColumn, ToolFacts
+from core.traces.model import Role
 from core.units import plural
 
 if TYPE_CHECKING:
@@ -236,6 +238,8 @@ _NAMES = {"%CPU": "cpu_percent", "RSS": "memory_kib", "VSZ": "virtual_kib", "kB_
 _PARTS = ("%usr", "%system", "%guest")
 _DIVIDED, _ROUNDED = 1.5, 0.5
 """The parts of CPU usage exceed their sum by this factor and more where it was divided by the processors."""
+_MAX_ZEROS = 0.1
+"""Of processes that are printed because they used CPU, at most this share used so little that it reads 0."""
 _NO_USAGE = ("PID", "TGID", "TID", "UID", "USER", "CPU", "Command")
 
 
@@ -248,6 +252,7 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """A row for every process and time."""
     clock, found = Clock(), _ProcessRows()
     header: list[str] = []
+    of_day, delay = timedelta(0), timedelta(0)  # a header may have the time at which its interval begins
     for number, text in lines:
         words = text.lstrip("# ").split()
         before = clock.host
@@ -263,10 +268,12 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         if names[-1:] == ["Command"] and {"PID", "TGID"} & set(names):
             header = names
             if split is not None:
-                clock.at(header, split[0])  # the header has the time at which its first interval begins
+                of_day = split[0]
+                found.add_interval(header, clock.at(header, of_day) + delay)
             continue
         if split is not None:
             cells = split[1]
+            delay = split[0] - of_day if split[0] >= of_day else delay
         elif _EPOCH.fullmatch(words[0]):
             cells = words[1:]
         else:
@@ -278,7 +285,7 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         stamp = words[0] if split is None else str(int(clock.at(header, split[0]).timestamp()))
         last = len(header) - 1
         found.add(number, stamp, dict(zip(header, [*cells[:last], " ".join(cells[last:])], strict=True)))
-    yield from found.rows.values()
+    yield from found.with_idle_rows(log)
 
 
 class _ProcessRows:
@@ -286,6 +293,30 @@ class _ProcessRows:
 
     def __init__(self) -> None:
         self.rows: dict[tuple[str, ...], Row] = {}
+        self._intervals: dict[str, None] = {}
+
+    def add_interval(self, header: Sequence[str], end: datetime) -> None:
+        """Remember an interval for which CPU is printed, even if no process used any."""
+        if "%CPU" in header:
+            self._intervals[str(int(end.timestamp()))] = None
+
+    def with_idle_rows(self, log: ProblemLog) -> Iterator[Row]:
+        """The rows in the order of the file, and those of intervals in which a process used no CPU."""
+        measured = {row.cells["timestamp"] for row in self.rows.values() if "cpu_percent" in row.cells}
+        intervals = sorted({*self._intervals, *measured}, key=float)
+        idle = IdleRows(log, prints_idle=self._prints_idle())
+        for stamp in intervals:
+            idle.begin_frame(stamp)
+        yield from (row for row in self.rows.values() if "cpu_percent" not in row.cells)
+        for row in self.rows.values():
+            if "cpu_percent" in row.cells:
+                yield from idle.add(row)
+        idle.report()
+
+    def _prints_idle(self) -> bool:
+        """Whether idle processes are printed as well, as they are with ``-p``."""
+        cells = [row.cells["cpu_percent"] for row in self.rows.values() if "cpu_percent" in row.cells]
+        return sum(cell.strip("0.") == "" for cell in cells) > _MAX_ZEROS * len(cells)
 
     def add(self, number: int, stamp: str, cells: dict[str, str]) -> None:
         """Add a line; one that measures again what is known stays a row of its own."""
@@ -315,13 +346,45 @@ def _correct_cpu(usage: Mapping[str, str]) -> str:
     return f"{parts:.2f}" if parts > _DIVIDED * whole + _ROUNDED else percent_text
 
 
+MACHINE_FACTS = ToolFacts(
+    "sar",
+    "sar or dstat",
+    (
+        ToolColumn("busy_cores", Role.CPU, "cores"),
+        ToolColumn("busy", Role.CPU, "percent_of_machine"),
+        ToolColumn("kbmemused", Role.MEMORY, "kib"),
+        ToolColumn("memory_used_bytes", Role.MEMORY, "bytes"),
+        ToolColumn("net_in_bytes_per_s", Role.NETWORK_IN, "bytes_per_s"),
+        ToolColumn("net_out_bytes_per_s", Role.NETWORK_OUT, "bytes_per_s"),
+        ToolColumn("block_in_bytes_per_s", Role.BLOCK_IN, "bytes_per_s"),
+        ToolColumn("block_out_bytes_per_s", Role.BLOCK_OUT, "bytes_per_s"),
+        ToolColumn("%(iowait|system|memused)", Role.OTHER, "percent_of_machine"),
+        ToolColumn("(bread|bwrtn)/s"),
+    ),
+    executions=("hostname",),
+)
+PROCESS_FACTS = ToolFacts(
+    "processes",
+    "pidstat or top",
+    (
+        ToolColumn("cpu_percent", Role.CPU, "percent_of_core"),
+        ToolColumn("memory_kib", Role.MEMORY, "kib"),
+        ToolColumn("memory_bytes", Role.MEMORY, "bytes"),
+        ToolColumn("virtual_kib", Role.OTHER, "kib"),
+        ToolColumn("(virtual|shared)_bytes", Role.OTHER, "bytes"),
+        ToolColumn("read_kib_per_s", Role.BLOCK_IN, "kib_per_s"),
+        ToolColumn("write_kib_per_s", Role.BLOCK_OUT, "kib_per_s"),
+    ),
+    executions=("command", "pid"),
+)
+
 FORMATS = (
     Format(
         "pidstat",
         "pidstat",
         (".txt", ".log"),
         lambda start: is_pidstat(start.text),
-        lambda start: TextTable.open(start.path, parse, "output of pidstat", "processes"),
+        lambda start: TextTable.open(start.path, parse, "output of pidstat", PROCESS_FACTS),
         "Linux 6.1 (h) \t01/13/2024 \t_x86_64_\t(4 CPU)\n\n00:00:00  UID  PID  %CPU  CPU  Command\n"
         + "".join(f"00:0{i}:00  0  7  5{i}.00  1  python\n" for i in range(5)),
     ),
@@ -330,7 +393,7 @@ FORMATS = (
         "sar",
         (".txt",),
         lambda start: is_sadf(start.text),
-        lambda start: TextTable.open(start.path, parse_sadf, "output of sadf -d", "sar"),
+        lambda start: TextTable.open(start.path, parse_sadf, "output of sadf -d", MACHINE_FACTS),
         "# hostname;interval;timestamp;CPU;%user;%idle\n"
         + "".join(f"h;10;2024-01-01 00:00:{i}0 UTC;-1;5.0;{90 - i}.0\n" for i in range(5)),
     ),
@@ -339,7 +402,7 @@ FORMATS = (
         "sar",
         (".txt",),
         lambda start: is_sar(start.text),
-        lambda start: TextTable.open(start.path, parse_sar, "output of sar", "sar"),
+        lambda start: TextTable.open(start.path, parse_sar, "output of sar", MACHINE_FACTS),
         "Linux 6.1 (h) \t01/01/2024 \t_x86_64_\t(4 CPU)\n\n00:00:00  CPU  %user  %idle\n"
         + "".join(f"00:0{i}:00  all  5.00  {90 - i}.00\n" for i in range(5)),
     ),

@@ -17,11 +17,13 @@ from core.store.formats.base import open_content, strip_escapes
 from core.store.formats.parse_exact import TableReader
 from core.traces.cells.dates import is_clock, is_date
 from core.traces.validation import ProblemLog
+from core.units import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
     from pathlib import Path
 
+    from core.traces.layouts.base import ToolFacts
     from core.traces.mapping import ColumnMapping
     from core.traces.raw import RawTable
     from core.traces.validation import Problem
@@ -45,6 +47,47 @@ class Row(NamedTuple):
 
     number: int
     cells: dict[str, str]
+
+
+class IdleRows:
+    """The rows of processes that a tool does not print while they use no CPU.
+
+    Between two rows of a process it had no CPU, and the memory of the earlier one, in every frame that was
+    printed. Before its first row and after its last one it may not have run.
+    """
+
+    def __init__(self, log: ProblemLog, *, prints_idle: bool) -> None:
+        self._log, self._prints_idle = log, prints_idle
+        self._frames: list[str] = []
+        self._place: dict[str, int] = {}
+        self._latest: dict[tuple[str, str], Row] = {}
+        self._count = 0
+
+    def begin_frame(self, stamp: str) -> None:
+        """Begin the answers of another time."""
+        if stamp not in self._place:
+            self._place[stamp] = len(self._frames)
+            self._frames.append(stamp)
+
+    def add(self, row: Row, active: Container[str] | None = None) -> Iterator[Row]:
+        """Yield the idle rows before a row of a process, for the frames that are `active` (None: all); and it."""
+        key = (row.cells["command"], row.cells["pid"])
+        before = self._latest.get(key)
+        self._latest[key] = row
+        if before is not None and not self._prints_idle:
+            first, last = self._place[before.cells["timestamp"]], self._place[row.cells["timestamp"]]
+            for stamp in self._frames[first + 1 : last]:
+                if active is not None and stamp not in active:
+                    continue
+                self._count += 1
+                yield Row(row.number, before.cells | {"timestamp": stamp, "cpu_percent": "0"})
+        yield row
+
+    def report(self) -> None:
+        """Report the rows that were added."""
+        if self._count:
+            message = f"{plural(self._count, 'row')} of processes that were idle and not printed."
+            self._log.add("idle_rows", message, count=self._count)
 
 
 def read_lines(path: Path) -> Iterator[Line]:
@@ -77,8 +120,8 @@ class TextTable:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     problems: tuple[Problem, ...]
-    #: The layout in `core.traces.layouts` of the parser's tables; "" for names of columns from the log.
-    layout: str = ""
+    #: What the tool measures; None for names of columns from the file.
+    facts: ToolFacts | None = None
     #: Splits the file into the parser's input.
     lines: Callable[[Path], Iterator[Line]] = read_lines
 
@@ -88,7 +131,7 @@ class TextTable:
         path: Path,
         parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]],
         expected: str,
-        layout: str = "",
+        facts: ToolFacts | None = None,
         lines: Callable[[Path], Iterator[Line]] = read_lines,
     ) -> TextTable:
         """Parse the first lines.
@@ -104,7 +147,7 @@ class TextTable:
             )
         header = tuple(dict.fromkeys(name for row in first for name in row.cells))
         sample = tuple(tuple(row.cells.get(name, "") for name in header) for row in first[:SAMPLE_ROWS])
-        return cls(path, parser, header, sample, log.problems, layout, lines)
+        return cls(path, parser, header, sample, log.problems, facts, lines)
 
     @property
     def types(self) -> tuple[str, ...]:

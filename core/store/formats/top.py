@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
-from core.store.formats.text_table import Row, TextTable
+from core.store.formats.sysstat import PROCESS_FACTS
+from core.store.formats.text_table import IdleRows, Row, TextTable
 from core.units import BINARY_FACTORS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from core.store.formats.text_table import Line
     from core.traces.validation import ProblemLog
@@ -64,11 +65,17 @@ class _Mode:
 def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """A row for every process and time."""
     clock, mode = "", _Mode()
+    idle, active = IdleRows(log, prints_idle=False), set[str]()
+    usage, lengths = list[str](), set[int]()  # of an answer, and how long answers are
     header: list[str] = []
     for number, text in lines:
         if start_match := _BEGINS.match(text):
-            clock, header = start_match[1], []
+            if clock and _lists_active(usage):
+                active.add(clock)
+            lengths |= {len(usage)} if clock else set()
+            clock, header, usage = start_match[1], [], []
             mode.end_answer()
+            idle.begin_frame(clock)
             continue
         if text.startswith("Threads:"):
             log.add("doubtful", _THREADS, row=number)
@@ -89,8 +96,16 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             continue
         cells = _cells(clock, dict(zip(header, [*words[:last], " ".join(words[last:])], strict=True)))
         mode.add(cells.get("cpu_percent", ""))
-        yield Row(number, cells)
+        usage.append(cells.get("cpu_percent", ""))
+        # answers that are all as long were cut, and a process may be missing because others used more
+        yield from idle.add(Row(number, cells), active if len(lengths) > 1 else ())
+    idle.report()
     mode.report(log)
+
+
+def _lists_active(percents: Sequence[str]) -> bool:
+    """Whether an answer has active processes alone, as with ``-i``: a process that it lacks was idle."""
+    return not any(percent.strip("0.") == "" for percent in percents)
 
 
 def _cells(clock: str, cells: dict[str, str]) -> dict[str, str]:
@@ -112,7 +127,7 @@ FORMATS = (
         "top",
         (".txt", ".log"),
         lambda start: _BEGINS.match(start.text) is not None,
-        lambda start: TextTable.open(start.path, parse, "output of top -b", "processes"),
+        lambda start: TextTable.open(start.path, parse, "output of top -b", PROCESS_FACTS),
         "".join(
             f"top - 09:00:{i}0 up 1 day\n\n    PID   RES  %CPU COMMAND\n      7  {i}200  5{i}.0 python3\n"
             for i in range(5)

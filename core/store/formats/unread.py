@@ -56,6 +56,24 @@ UNSUPPORTED = (
         "Let dstat write its file, which is read: dstat -tcmnd --output FILE.csv",
     ),
     UnsupportedFormat(
+        "an accounting table of Slurm’s sacct, with a row per finished job",
+        r"(?:JobID(?:Raw)?|Account|User|Cluster)[|,\s][^\n]*\b(?:MaxRSS|AveRSS|CPUTimeRAW|CPUTime|ReqMem|AllocTRES|"
+        r"TotalCPU|ElapsedRaw|ElapsedRAW)\b",
+        "Sample jobs while they run: sstat --parsable2 --format=JobID,AveCPU,MaxRSS in a loop, or Slurm’s "
+        "profile plugin (acct_gather_profile/hdf5) and sh5util --export.",
+    ),
+    UnsupportedFormat(
+        "a table of runs of Weights & Biases, with a row per run",
+        r'"?Name"?,"?State"?,[^\n]*"?(?:Created|Runtime|Sweep|Notes|Tags|User)"?(?:,|$)',
+        "Export the CSV of a chart of the system metrics, or save run.history(stream='systemMetrics').",
+    ),
+    UnsupportedFormat(
+        "MLflow’s table of runs, with a row per run",
+        r'"?(?:Start Time|run_id|Run ID)"?,"?(?:Duration|experiment_id|Name|status)"?,[^\n]*"?(?:Source Type|'
+        r'User|Status|end_time|artifact_uri)"?(?:,|$)',
+        "Save the history of the system metrics: MlflowClient().get_metric_history(run_id, key).",
+    ),
+    UnsupportedFormat(
         "output of vmstat",
         r"procs -+memory-+|\s*r\s+b\s+swpd\s+free\s+buff\s+cache",
         "It knows no memory of a container. Use docker stats or pidstat -r -u, or sar -u -r for the machine.",

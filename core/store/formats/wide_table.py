@@ -9,24 +9,28 @@ which are omitted. Its axis may be steps, which are not times.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.errors import InputError
+from core.errors import InputError, format_names
 from core.store.formats.base import Format
 from core.store.formats.csv import CsvSource
 from core.store.formats.long_table import PivotedTable, check_written, parse_legend
 from core.store.formats.series_table import code_names, gather_series, select_container_series
-from core.traces.cells.numbers import AS_WRITTEN, EMPTY, split_columns
+from core.traces.cells.numbers import AS_WRITTEN, EMPTY, parse_number, split_columns
 from core.traces.guessing.column_names import MAX_NAME_LENGTH, score_cpu_name, score_memory_name
 from core.traces.guessing.cpu_and_memory_columns import guess_other_role
+from core.traces.guessing.order import is_identity_name
 from core.traces.guessing.times import can_be_times
 from core.traces.guessing.units import Column
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
+from core.traces.validation import problem
+from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Mapping, Sequence
@@ -67,6 +71,8 @@ _DEVICE = re.compile(
 )
 """A part of one container or machine."""
 _INSTANCE = re.compile(r"(?=.*[A-Za-z])(?=.*[\d/-])[\w./:@-]{3,253}")
+_COUNTED = re.compile(r"(?P<kind>[A-Za-z]+)[ #]+\d+")
+"""The name of an execution by its kind and number: ``Pod 1``."""
 
 
 def split_series_name(name: str) -> tuple[str, dict[str, str]] | None:
@@ -132,8 +138,9 @@ def _split_kind(name: str, names: Collection[str]) -> tuple[str, str]:
 def _can_be_instance(name: str) -> bool:
     """Whether a name can be a container's, and is not a statistic such as ``p95``."""
     stripped = name.strip()
+    counted = _COUNTED.fullmatch(stripped)
     return (
-        bool(_INSTANCE.fullmatch(stripped))
+        bool(_INSTANCE.fullmatch(stripped) or (counted and is_identity_name(counted["kind"])))
         and not _STATISTIC.fullmatch(stripped)
         and not _DEVICE.fullmatch(stripped)
     )
@@ -153,6 +160,44 @@ class _Shape:
 
     time: str | None
     series_of_names: dict[str, tuple[str, dict[str, str]]]
+    #: Columns that are a mean, a sum or an extreme of the others.
+    summaries: tuple[str, ...] = ()
+
+
+_SUMMARIES: dict[str, Callable[[Sequence[float]], float]] = {
+    **dict.fromkeys(("avg", "average", "mean"), lambda values: sum(values) / len(values)),
+    **dict.fromkeys(("sum", "total"), math.fsum),
+    **dict.fromkeys(("min", "minimum"), min),
+    **dict.fromkeys(("max", "maximum"), max),
+}
+_SUMMARY_TOLERANCE, _MIN_SUMMARY_ROWS = 0.005, 3
+
+
+def _find_summaries(names: Sequence[str], cells: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Find the columns that are called a statistic and are that statistic of the others in every row."""
+    called = {name: fits for name in names if (fits := _SUMMARIES.get(name.strip().lower()))}
+    others = [name for name in names if name not in called]
+    if not called or len(others) < 2:
+        return ()
+    rows = list(zip(*(map(_to_number, cells[name]) for name in (*called, *others)), strict=False))
+    confirmed = []
+    for place, (name, summarise) in enumerate(called.items()):
+        pairs = [
+            (row[place], summarise(values))
+            for row in rows
+            if (values := [value for value in row[len(called) :] if value is not None])
+        ]
+        compared = [(own, other) for own, other in pairs if own is not None]
+        if len(compared) >= _MIN_SUMMARY_ROWS and all(
+            abs(own - other) <= _SUMMARY_TOLERANCE * abs(other) + 1e-9 for own, other in compared
+        ):
+            confirmed.append(name)
+    return tuple(confirmed)
+
+
+def _to_number(cell: str) -> float | None:
+    number = parse_number(cell)
+    return None if number is None else number.value
 
 
 def _shape(cells: Mapping[str, Sequence[str]]) -> _Shape | None:
@@ -164,12 +209,16 @@ def _shape(cells: Mapping[str, Sequence[str]]) -> _Shape | None:
     if time is None or not can_be_times(cells[time]):
         return None
     all_names = [name for name in cells if name != time]
+    summaries = _find_summaries(all_names, cells)
+    all_names = [name for name in all_names if name not in summaries]
     filled = [name for name in all_names if _has_cells(cells[name])]
     # a container that begins after the first rows has empty cells there and a name like the others
     for names in (all_names, filled):
         series_of_names = _split_names(names) if filled else None
         if series_of_names is not None:
-            return _Shape(time, dict(zip(names, series_of_names, strict=True)))
+            return _Shape(time, dict(zip(names, series_of_names, strict=True)), summaries)
+    if summaries:  # what is summed up is one quantity, whatever its columns are called
+        return _Shape(time, {name: ("value", {"name": name.strip()}) for name in all_names}, summaries)
     return None
 
 
@@ -201,6 +250,11 @@ class WideSource(PivotedTable):
     series: tuple[tuple[str, tuple[str, str]], ...]
     left_out: tuple[Problem, ...] = ()
 
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems of the beginning of the file, and the columns that are left out."""
+        return (*self.source.problems, *self.left_out)
+
     @classmethod
     def of(cls, source: CsvSource) -> WideSource | None:
         """Pivot a table with one column per container; None for any other table."""
@@ -229,7 +283,7 @@ class WideSource(PivotedTable):
             series=series,
             header=header,
             rows=rows,
-            left_out=found.problems,
+            left_out=(*found.problems, *_report_summaries(shape.summaries)),
         )
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
@@ -262,6 +316,13 @@ class WideSource(PivotedTable):
             np.tile(rows, all_names)[is_present],
         )
         return replace(table, left_out=self.left_out).raw(mapping, self.path.name, self.header, wide)
+
+
+def _report_summaries(names: Sequence[str]) -> tuple[Problem, ...]:
+    if not names:
+        return ()
+    message = f"{plural(len(names), 'column')} that sum up the others: {format_names(names)}."
+    return (problem("summary_columns", message, column=names[0], count=len(names)),)
 
 
 def _rows(

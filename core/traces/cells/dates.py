@@ -39,14 +39,14 @@ _SEVERAL = re.compile(r"(?<![A-Za-z])(?:CST|IST)(?![A-Za-z])")
 AMBIGUOUS_ZONES = "CST (Central, China) or IST (India, Ireland, Israel)"
 """The ambiguous zones, for a message."""
 _ZONE = (
-    rf"\s*(?P<zone>Z|(?:UTC|GMT)?[+-]\d\d:?(?:\d\d)?|UTC|GMT|{'|'.join(_HOURS)})?"
+    rf"\s*(?P<zone>[Zz]|(?:UTC|GMT)?[+-]\d\d:?(?:\d\d)?|UTC|GMT|{'|'.join(_HOURS)})?"
     r"(?:\s*\([A-Za-z][A-Za-z ]{1,38}\))?"
 )
-_AFTER = rf"(?:(?:T|,?\s+(?:@\s+)?|_){_CLOCK}{_ZONE})?"
+_AFTER = rf"(?:(?:[Tt]|,?\s+(?:@\s+)?|_){_CLOCK}{_ZONE})?"
 _DAY_NAME = r"(?:[A-Za-z]{3,9}\.?,?\s+)?"
 _YMD = re.compile(rf"(?P<y>\d{{4}})[-/.](?P<mo>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_AFTER}")
 _COMPACT = re.compile(
-    r"(?P<y>(?:19|20)\d\d)(?P<mo>\d\d)(?P<d>\d\d)(?:[T _-]?(?P<h>\d\d):?(?P<m>\d\d):?(?P<s>\d\d)"
+    r"(?P<y>(?:19|20)\d\d)(?P<mo>\d\d)(?P<d>\d\d)(?:[Tt _-]?(?P<h>\d\d):?(?P<m>\d\d):?(?P<s>\d\d)"
     rf"(?:[.,](?P<f>\d{{1,9}}))?(?P<half>){_ZONE})?"
 )
 _D_NAME_Y = re.compile(

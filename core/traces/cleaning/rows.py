@@ -13,7 +13,7 @@ import numpy as np
 from core.traces.cells.dates import CLOCK
 from core.traces.cleaning.resample import steps_before
 from core.traces.guessing.order import MAX_FALLS
-from core.traces.model import BESIDE, ROLE_UNITS, Role
+from core.traces.model import BESIDE, ROLE_UNITS, SET_ROLES, Role
 from core.units import Unit, file_unit, format_number, plural
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray
 
 USAGE_ROLES = tuple(ROLE_UNITS)
-LIMIT_ROLES = (Role.CPU_LIMIT, Role.MEMORY_LIMIT)
-OPTIONAL_ROLES = (Role.LOSS, *LIMIT_ROLES)
+OPTIONAL_ROLES = (Role.LOSS, *SET_ROLES)
 # Larger values exceed any machine: the unit is wrong, or the file is damaged.
 MAX_VALUES = {Unit.CORES: 1e6, Unit.BYTES: 2.0**60, Unit.SHARE: 1e4, Unit.PLAIN: 1e300, Unit.SECONDS: 1e300,
         Unit.BYTES_PER_SECOND: 2.0**50, Unit.WATTS: 1e7}  # fmt: skip
@@ -45,13 +44,13 @@ def clean_rows(work: WorkingTable) -> None:
         return
     for index in range(len(work.columns)):
         _infinite_to_missing(work, index)
-        if work.features[index].role in LIMIT_ROLES:
+        if work.features[index].role in SET_ROLES:
             _no_limit_to_missing(work, index)
-    _drop_impossible(work)
-    if work.n:
-        _counters_to_rates(work)
+    _impossible_to_missing(work)
+    _counters_to_rates(work)
     if work.n:
         _to_canonical(work)
+        _clear_unmeasured_memory(work)
         _drop_empty_columns(work)
         _fill_missing(work)
 
@@ -192,23 +191,20 @@ def _no_limit_to_missing(work: WorkingTable, index: int) -> None:
         work.mark_reported(bad, name)
 
 
-def _drop_impossible(work: WorkingTable) -> None:
-    """Reject rows whose usage is negative or beyond any machine."""
-    rejected = np.zeros(work.n, dtype=bool)
+def _impossible_to_missing(work: WorkingTable) -> None:
+    """Clear cells whose usage is negative or beyond any machine."""
     for index, feature in enumerate(work.features):
         values, factor = work.columns[index], work.mapping.factor(work.mapping.features[index])
         low, high = _extent(values)
         max_value = np.inf if file_unit(work.units[index]).cumulative else MAX_VALUES[feature.unit]
         if feature.role in USAGE_ROLES and low < 0:
-            _reject(work, index, "negative", values < 0, rejected)
+            _clear(work, index, "negative", values < 0)
         if high * factor > max_value or -low * factor > MAX_VALUES[Unit.PLAIN]:
             with np.errstate(over="ignore"):  # an overflow is larger, too
-                _reject(work, index, "implausible", np.abs(values) * factor > max_value, rejected)
-    if rejected.any():
-        work.drop(rejected)
+                _clear(work, index, "implausible", np.abs(values) * factor > max_value)
 
 
-def _reject(work: WorkingTable, index: int, kind: str, bad: Mask, rejected: Mask) -> None:
+def _clear(work: WorkingTable, index: int, kind: str, bad: Mask) -> None:
     name, count, rows = work.features[index].name, int(bad.sum()), work.first_rows(bad)
     worst = work.columns[index][bad]
     max_value = float(worst.min() if kind == "negative" else np.abs(worst).max())
@@ -218,7 +214,8 @@ def _reject(work: WorkingTable, index: int, kind: str, bad: Mask, rejected: Mask
         f"Column “{name}”: {plural(count, 'value')} {problem} (as far as {value}), first in row {rows[0]}."
     )
     work.log.add(kind, message, rows=rows, column=name, count=count)
-    rejected |= bad
+    work.columns[index] = np.where(bad, np.nan, work.columns[index])
+    work.mark_reported(bad, name)
 
 
 def _counters_to_rates(work: WorkingTable) -> None:
@@ -273,6 +270,16 @@ def _to_canonical(work: WorkingTable) -> None:
             work.columns[index] = work.columns[index] * factor
 
 
+def _clear_unmeasured_memory(work: WorkingTable) -> None:
+    """Clear memory that is 0 in every row: it was not measured, as every process uses some."""
+    for index, feature in enumerate(work.features):
+        values = work.columns[index]
+        if feature.role is Role.MEMORY and feature.unit is Unit.BYTES and _extent(values) == (0.0, 0.0):
+            message = f"Column “{feature.name}” is 0 in every row."
+            work.log.add("not_measured", message, column=feature.name, row=None)
+            work.columns[index] = np.full_like(values, np.nan)
+
+
 def _drop_empty_columns(work: WorkingTable) -> None:
     """Drop features without a number; without any other feature, drop all rows."""
     empty = [bool(np.isnan(values[0]) and np.isnan(values).all()) for values in work.columns]
@@ -284,7 +291,10 @@ def _drop_empty_columns(work: WorkingTable) -> None:
             blank |= any(one.kind == "no_limit" and one.column == feature.name for one in work.log.problems)
             message = f"Column “{feature.name}” has no usable number in any row."
             kind = "blank_column" if blank else "empty_column"
-            work.log.add(kind, message, column=feature.name, row=None)
+            if not any(
+                one.kind == "not_measured" and one.column == feature.name for one in work.log.problems
+            ):
+                work.log.add(kind, message, column=feature.name, row=None)
     if all(empty):
         work.take(np.empty(0, dtype=np.int64))
         work.offsets, work.ids = np.zeros(1, dtype=np.int64), ()

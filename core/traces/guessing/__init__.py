@@ -22,7 +22,7 @@ from core.traces.guessing.order import (
     get_longest_execution_cells,
     is_identity_name,
 )
-from core.traces.guessing.times import TimeUnitGuess, guess_time_unit, strip_time_unit
+from core.traces.guessing.times import TimeUnitGuess, find_epoch_unit, guess_time_unit, strip_time_unit
 from core.traces.guessing.units import Column, UnitGuess, guess_unit, is_of_one_core
 from core.traces.mapping import PERIOD, UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Role
@@ -124,6 +124,11 @@ _TIME_NAMES = (
     "recorded_at", "collected_at", "start_time", "wall_time",
     "minutes", "minute", "hours",
 )  # fmt: skip
+_UNREADABLE_NAMES = frozenset(
+    ("timestamp", "time_stamp", "time", "datetime", "date_time", "ts", "_time", "_timestamp")
+)
+"""Names of columns that are times even where their cells cannot be read."""
+_HEX_ID = re.compile(r"(?=[0-9a-f]*\d)[0-9a-f]{8,64}")
 _EXECUTION_NAMES = (
     "execution", "execution_id", "exec_id", "exec", "run", "run_id", "run_name", "pod", "pod_id", "pod_name",
     "container_name", "container_id", "container", "instance_id", "job_name", "job_id", "job", "task_id",
@@ -149,13 +154,19 @@ def guess_mapping(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) ->
     time = _pick_first(
         [name for name in header if name not in lowest],
         time_names,
-        lambda name: name in numeric or _are_most(_is_date_or_clock, cells[name]),
+        lambda name: (
+            _are_most(_is_date_or_clock, cells[name]) or (name in numeric and _may_be_time(columns[name]))
+        ),
         strip_time_unit,
     )
     if time is None:
         time = next((name for name in header if _are_most(is_date, cells[name])), None)
+    unreadable = None
+    if time is None:
+        unreadable = time = next((name for name in header if _is_unreadable_time(columns[name])), None)
     names = [name for name in header if name != time]
     execution = _pick_first(names, _EXECUTION_NAMES, lambda name: _can_be_names(cells[name], name in numeric))
+    execution = _name_beside_id(execution, names, cells)
     used = {time, execution, *numeric}
     texts = [
         n for n in header if n not in used and any(cells[n]) and not _are_most(_is_date_or_clock, cells[n])
@@ -177,6 +188,8 @@ def guess_mapping(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) ->
     times = (
         TimeUnitGuess(("none",))
         if time is None
+        else TimeUnitGuess((UNKNOWN,))
+        if time == unreadable
         else guess_time_unit(time, cells[time], get_longest_execution_cells(time, executions, whole, rows))
     )
     return ColumnMapping(
@@ -189,6 +202,31 @@ def guess_mapping(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) ->
         attributes=tuple(name for name in texts if name not in executions)[:8],
         assumed=(*_list_assumed_times(time, times, cells), *(one.column for one, sure in mapped if not sure)),
     )
+
+
+def _may_be_time(column: Column) -> bool:
+    """Whether numbers can be times: those of an `epoch` count from 1970, or they are epochs of a training."""
+    return split_words(column.name) != ("epoch",) or find_epoch_unit(column.values()) is not None
+
+
+def _is_unreadable_time(column: Column) -> bool:
+    """Whether a column is called a time and its cells cannot be read as one."""
+    return normalize_name(column.name) in _UNREADABLE_NAMES and bool(column.filled) and not column.numeric
+
+
+def _name_beside_id(
+    execution: str | None, names: Sequence[str], cells: Mapping[str, Sequence[str]]
+) -> str | None:
+    """Return the column of names that has one name for each hexadecimal id of the execution's column."""
+    if execution is None or not all(map(_HEX_ID.fullmatch, cells[execution])):
+        return execution
+    ids = cells[execution]
+    for name in names:
+        if split_words(name)[-1:] in (("name",), ("names",)) and len(cells[name]) == len(ids):
+            pairs = set(zip(ids, cells[name], strict=True))
+            if "" not in cells[name] and len(pairs) == len(set(ids)) == len(set(cells[name])):
+                return name
+    return execution
 
 
 def _list_assumed_times(
@@ -284,10 +322,21 @@ def _leave_open(one: MappedColumn) -> MappedColumn:
     return MappedColumn(one.column, Role.OTHER, UNKNOWN)
 
 
+_WRITTEN_UNITS = {
+    Unit.BYTES: "bytes",
+    Unit.BYTES_PER_SECOND: "bytes_per_s",
+    Unit.CORES: "cores",
+    Unit.WATTS: "watts",
+}
+"""The unit of a column of unknown role whose cells state one."""
+
+
 def _guess_feature(column: Column, main: Role | None) -> tuple[MappedColumn, bool]:
     """Guess role and unit of a column; one of unknown unit beside CPU and memory is a plain number."""
     role = main or guess_other_role(column.name)
     found = guess_unit(column, role)
     if main is None and found.key == UNKNOWN:
         role, found = Role.OTHER, UnitGuess("plain")
+    if role is Role.OTHER and found.key == "plain" and column.written in _WRITTEN_UNITS:
+        found = UnitGuess(_WRITTEN_UNITS[column.written])
     return MappedColumn(column.name, role, found.key), not found.assumed

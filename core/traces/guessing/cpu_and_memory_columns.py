@@ -24,7 +24,7 @@ from core.traces.guessing.column_names import (
 )
 from core.traces.guessing.order import group_by_execution, is_place_name
 from core.traces.mapping import UNKNOWN
-from core.traces.model import Role
+from core.traces.model import SET_ROLES, Role
 from core.units import file_unit
 
 if TYPE_CHECKING:
@@ -416,6 +416,14 @@ def _has_direction(
     )
 
 
+_REQUEST_WORDS = frozenset(("request", "requests", "requested"))
+
+
+def _is_request(name_words: set[str], of: set[str]) -> bool:
+    excluded = _NO_LIMIT | {"usage", "use", "per_s", "rate", "http", "count"}
+    return bool(_REQUEST_WORDS & name_words) and bool(of & name_words) and not excluded & name_words
+
+
 _NO_LIMIT = frozenset(
     ("pct", "percent", "ratio", "share", "gpu", "used", "util", "utilization", "utilisation", "consumed",
      "reached", "exceeded", "hit", "hits", "left", "remaining")
@@ -428,6 +436,8 @@ _NO_GPU_POWER = frozenset(
 _OTHER_ROLES: tuple[tuple[Role, Callable[[set[str]], bool]], ...] = (
     (Role.CPU_LIMIT, lambda name_words: _is_limit(name_words, {"cpu", "cpus"})),
     (Role.MEMORY_LIMIT, lambda name_words: _is_limit(name_words, {"mem", "memory"})),
+    (Role.CPU_REQUEST, lambda name_words: _is_request(name_words, {"cpu", "cpus"})),
+    (Role.MEMORY_REQUEST, lambda name_words: _is_request(name_words, {"mem", "memory"})),
     (
         Role.GPU_POWER,
         lambda name_words: (
@@ -444,7 +454,7 @@ _OTHER_ROLES: tuple[tuple[Role, Callable[[set[str]], bool]], ...] = (
     (Role.BLOCK_OUT, lambda name_words: _has_direction(name_words, _BYTES, _BYTES_WRITTEN, _READ | _NETWORK)),
 )
 _KNOWN_WORDS_BY_ROLE: dict[Role, frozenset[str]] = {
-    **dict.fromkeys((Role.CPU_LIMIT, Role.MEMORY_LIMIT), _OF_LIMIT),
+    **dict.fromkeys(SET_ROLES, _OF_LIMIT | _REQUEST_WORDS),
     Role.GPU: _OF_GPU,
     Role.GPU_MEMORY: _OF_GPU_MEMORY,
     Role.GPU_POWER: _OF_GPU_POWER,

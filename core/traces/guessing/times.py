@@ -72,7 +72,7 @@ def guess_time_unit(name: str, cells: Sequence[str], execution_cells: Sequence[s
         return TimeUnitGuess(
             find_date_formats(filled) or ("s",), assumed=any(map(has_ambiguous_zone, filled))
         )
-    unit_in_name, epoch = _find_unit_in_name(name), _find_epoch_unit(numbers)
+    unit_in_name, epoch = _find_unit_in_name(name), find_epoch_unit(numbers)
     numbers = (
         _read_numbers([cell.strip() for cell in execution_cells if cell.strip() not in EMPTY]) or numbers
     )
@@ -93,9 +93,9 @@ def list_time_units(name: str, cells: Sequence[str], execution_cells: Sequence[s
     return guess_time_unit(name, cells, execution_cells).units
 
 
-def _find_epoch_unit(numbers: Sequence[float]) -> str | None:
+def find_epoch_unit(numbers: Sequence[float]) -> str | None:
     """Find the unit of numbers that count from 1970; None if they do not."""
-    size = sorted(numbers)[len(numbers) // 2]
+    size = sorted(numbers)[len(numbers) // 2] if numbers else 0.0
     return next((unit for unit, scale in _SCALES.items() if _EPOCH_START <= size / scale < _EPOCH_END), None)
 
 
@@ -171,8 +171,7 @@ def strip_time_unit(name: str) -> tuple[str, ...]:
 def can_be_times(cells: Sequence[str]) -> bool:
     """Whether the cells of a column can be times: dates, times of day, or numbers."""
     filled = [cell.strip() for cell in cells if cell.strip() not in EMPTY]
-    numbers = parse_plain_numbers(filled) or parse_numbers(filled)
-    return bool(filled) and (len(numbers) * 2 > len(filled) or bool(find_date_formats(filled)))
+    return bool(filled) and bool(_read_numbers(filled) or find_date_formats(filled))
 
 
 MIN_CLOCK_SAMPLES = 5

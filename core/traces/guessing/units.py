@@ -6,6 +6,7 @@ the machine. A unit that would make values impossible for a container is discard
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,7 +25,7 @@ from core.traces.cells.numbers import (
 from core.traces.evidence import MAX_CORES, MAX_MEMORY, MIN_MEMORY
 from core.traces.guessing.column_names import split_words
 from core.traces.mapping import UNKNOWN
-from core.traces.model import ROLE_UNITS, Role
+from core.traces.model import ROLE_UNITS, SET_ROLES, Role
 from core.units import FILE_UNITS, Unit
 
 if TYPE_CHECKING:
@@ -164,10 +165,10 @@ class Column:
     def values(self, unit_key: str = "plain") -> list[float]:
         """Return the numbers in a unit, without those of another quantity."""
         if self.plain_values is not None:
-            return self.plain_values
+            return list(filter(math.isfinite, self.plain_values))
         unit = FILE_UNITS[unit_key]
         found = (convert_number(number, unit) for number in self.numbers)
-        return [one[0] for one in found if one is not None]
+        return [one[0] for one in found if one is not None and math.isfinite(one[0])]
 
     @cached_property
     def written(self) -> Unit | None:
@@ -210,7 +211,7 @@ def _is_contradicted(column: Column, role: Role, unit_key: str) -> bool:
     if unit_key in PERCENT_UNITS and column.written is None and may_be_shares(column.values()):
         return True
     values = [] if unit.cumulative or column.written is not None else column.values(unit_key)
-    if role in (Role.CPU_LIMIT, Role.MEMORY_LIMIT):
+    if role in SET_ROLES:
         values = [value for value in values if value * unit.factor < NO_LIMIT]
     most = max(values, default=0.0) * unit.factor
     if not values or unit.unit not in (Unit.CORES, Unit.BYTES):
@@ -348,7 +349,8 @@ def _guess_rate(column: Column, name_words: Sequence[str]) -> UnitGuess:
     size = next((_BYTE_UNITS[word] for word in reversed(name_words) if word in _BYTE_UNITS), None)
     size = "bytes" if size is None and written is Unit.BYTES else size
     is_ambiguous = written is None and _SMALL_B.search(column.name) is not None and not _DISK_WORDS & parts
-    is_counter = not is_rate and bool(_COUNTER_WORDS & parts)
+    # a size in a cell is what was moved so far, as docker stats prints it; one that falls is asked for later
+    is_counter = not is_rate and (bool(_COUNTER_WORDS & parts) or written is Unit.BYTES)
     if _CHANGE_WORDS & parts or size is None or (is_rate and is_ambiguous):
         return UnitGuess(UNKNOWN)
     unit = f"{size}_per_s" if is_rate else f"{size}_total"
@@ -366,8 +368,8 @@ def _guess_bits(name: str, word: str, is_rate: bool) -> UnitGuess:
 
 
 _GUESSES: dict[Role, Callable[[Column, Sequence[str]], UnitGuess]] = {
-    **dict.fromkeys((Role.CPU, Role.CPU_LIMIT), _guess_cpu),
-    **dict.fromkeys((Role.MEMORY, Role.MEMORY_LIMIT, Role.GPU_MEMORY), _guess_memory),
+    **dict.fromkeys((Role.CPU, Role.CPU_LIMIT, Role.CPU_REQUEST), _guess_cpu),
+    **dict.fromkeys((Role.MEMORY, Role.MEMORY_LIMIT, Role.MEMORY_REQUEST, Role.GPU_MEMORY), _guess_memory),
     Role.GPU: _guess_gpu,
     Role.GPU_POWER: _guess_power,
     **dict.fromkeys((Role.NETWORK_IN, Role.NETWORK_OUT, Role.BLOCK_IN, Role.BLOCK_OUT), _guess_rate),

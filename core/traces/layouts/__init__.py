@@ -6,7 +6,7 @@ of columns and recognises every table with numbers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, format_names
@@ -14,6 +14,7 @@ from core.registry import Registry
 from core.traces.cells.dates import CLOCK, MINUTES, READERS
 from core.traces.cells.numbers import BINARY_UNITS
 from core.traces.guessing import MAX_FEATURES
+from core.traces.guessing.column_names import normalize_name
 from core.traces.guessing.cpu_and_memory_columns import describe_doubt, guess_other_role, guess_usage_role
 from core.traces.guessing.order import add_varying_attributes, clear_false_counters
 from core.traces.layouts import (
@@ -21,24 +22,18 @@ from core.traces.layouts import (
     alibaba,
     batch_jobs,
     bitbrains,
-    docker_stats,
     generic,
-    gpus,
-    kubectl_top,
-    processes,
     prometheus,
-    psrecord,
     recorder,
-    sar,
     tracking,
 )
-from core.traces.layouts.base import Layout, TableHead
+from core.traces.layouts.base import Layout, TableHead, ToolFacts, find_host_limit
 from core.traces.mapping import TIME_UNITS, UNKNOWN
 from core.traces.model import ROLE_NAMES, ROLE_UNITS, Role
 from core.units import file_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from core.traces.mapping import ColumnMapping
 
@@ -50,12 +45,6 @@ for _layout in (
     batch_jobs.LAYOUT,
     bitbrains.LAYOUT,
     alibaba.LAYOUT,
-    sar.LAYOUT,
-    docker_stats.LAYOUT,
-    kubectl_top.LAYOUT,
-    psrecord.LAYOUT,
-    processes.LAYOUT,
-    gpus.LAYOUT,
     tracking.LAYOUT,
     prometheus.LAYOUT,
     generic.LAYOUT,  # the last: it takes whatever has a number
@@ -78,22 +67,48 @@ class Recognition:
 
 
 def recognise_layout(
-    header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], made: str = ""
+    header: tuple[str, ...],
+    rows: tuple[tuple[str, ...], ...],
+    made: str = "",
+    facts: ToolFacts | None = None,
 ) -> Recognition:
-    """Find the layout of a table and suggest a mapping.
+    """Find the layout of a table and suggest a mapping; that of a known tool's reader is what its facts say.
 
     Raises InputError if no column has numbers.
     """
     head = TableHead(header, rows, made)
-    for name, layout in LAYOUTS.items():
-        mapping = None if layout.only_made and name != made else layout.recognise(head)
+    layouts: list[tuple[str, str, Callable[[TableHead], ColumnMapping | None]]] = [
+        (name, layout.label, layout.recognise) for name, layout in LAYOUTS.items()
+    ]
+    if facts is not None:
+        layouts = [(facts.name, facts.label, facts.map_columns)]
+    for name, label, recognise in layouts:
+        mapping = recognise(head)
         if mapping is not None:
             sure = add_varying_attributes(clear_false_counters(mapping, header, rows), header, rows)
-            return Recognition(name, layout.label, sure, _reasons(layout, sure))
+            host_limit = find_host_limit(sure, head) if _is_of_docker(header, facts) else None
+            if host_limit is None:
+                return Recognition(name, label, sure, _reasons(label, sure))
+            features = tuple(one for one in sure.features if one.column != host_limit)
+            sure = replace(sure, features=features)
+            said = f"“{host_limit}” is one size for all, far above any use: the host’s memory, and no limit."
+            return Recognition(name, label, sure, (*_reasons(label, sure), said))
     raise InputError(
         f"None of the columns contains numbers: {format_names(header)}.",
         "Choose a file whose header is its first row and whose columns hold measurements.",
     )
+
+
+_DOCKER_NAMES = frozenset(
+    ("pids", "mem_perc", "mem_percent", "mem_percentage", "memperc", "block_io", "blockio", "net_io", "netio")
+)
+"""Names that only tables of docker stats have beside a memory limit."""
+
+
+def _is_of_docker(header: Sequence[str], facts: ToolFacts | None) -> bool:
+    """Whether a table is of Docker, which prints the host's memory where a container has no limit."""
+    is_docker = facts is not None and facts.name in ("docker_stats", "docker_api")
+    return is_docker or (facts is None and bool(_DOCKER_NAMES & set(map(normalize_name, header))))
 
 
 def find_header(first_row: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -102,8 +117,8 @@ def find_header(first_row: tuple[str, ...]) -> tuple[str, ...] | None:
     return next((header for header in asked if header is not None), None)
 
 
-def _reasons(layout: Layout, mapping: ColumnMapping) -> tuple[str, ...]:
-    parts = [f"The columns look like: {layout.label}."]
+def _reasons(label: str, mapping: ColumnMapping) -> tuple[str, ...]:
+    parts = [f"The columns look like: {label}."]
     # what is asked may still be one of them
     roles = {
         guess_usage_role(one.column) or one.role if one.unit_key == UNKNOWN else one.role

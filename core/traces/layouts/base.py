@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from core.traces.cells.numbers import find_style_of_rows, parse_quantity
 from core.traces.guessing.order import (
     find_distinguishing_columns,
     get_longest_execution_cells,
     is_identity_name,
 )
 from core.traces.guessing.times import guess_time_unit
-from core.traces.mapping import PERIOD
+from core.traces.mapping import PERIOD, ColumnMapping, MappedColumn
+from core.traces.model import Role
+from core.units import GIB, MIB, file_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from core.traces.mapping import ColumnMapping, MappedColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,62 @@ class Layout:
     headerless: Callable[[tuple[str, ...]], tuple[str, ...] | None] | None = None
     #: An example header for the exam of layouts, names between commas; ``*`` marks columns of texts.
     example: str = ""
-    #: Whether only a format's reader creates such tables; the same names in a file may mean something else.
-    only_made: bool = False
+
+
+class ToolColumn(NamedTuple):
+    """A column that a tool's reader makes."""
+
+    #: Matches the whole name.
+    pattern: str
+    role: Role = Role.OTHER
+    unit: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFacts:
+    """What a tool measures: the columns of its reader's table with their roles and units."""
+
+    #: Its name in inspections, and for people, as in “The columns look like: …”.
+    name: str
+    label: str
+    #: Its columns; of several for CPU or memory, the first one that no row lacks is used.
+    columns: tuple[ToolColumn, ...]
+    #: The columns that name an execution together.
+    executions: tuple[str, ...] = ()
+    #: The columns of attributes.
+    attributes: tuple[str, ...] = ()
+    #: The column of time; without it rows are `period` seconds apart.
+    time: str = "timestamp"
+    period: float = 1.0
+
+    def map_columns(self, head: TableHead) -> ColumnMapping | None:
+        """Return the mapping of a table; None if it has none of the columns."""
+        found = [
+            (column, MappedColumn(name, column.role, column.unit))
+            for column in self.columns
+            for name in head.header
+            if re.fullmatch(column.pattern, name) and any(head.column(name))
+        ]
+        kept = [one for _, one in found if one.role not in _ONCE]
+        for role in _ONCE:
+            rivals = [one for _, one in found if one.role is role]
+            filled = [sum(map(bool, head.column(one.column))) for one in rivals]
+            kept += rivals[filled.index(max(filled)) :][:1] if rivals else []
+        if not kept:
+            return None
+        features = tuple(one for _, one in found if one in kept)
+        executions = tuple(name for name in self.executions if name in head.header)
+        mapping = ColumnMapping(
+            features,
+            executions[0] if executions else None,
+            execution_parts=executions[1:],
+            attributes=tuple(name for name in self.attributes if name in head.header),
+        )
+        mapping = with_time(mapping, head, self.time, self.period)
+        return with_distinguished_executions(mapping, head) if executions else mapping
+
+
+_ONCE = (Role.CPU, Role.MEMORY)
 
 
 def select_present(head: TableHead, wanted: tuple[MappedColumn, ...]) -> tuple[MappedColumn, ...]:
@@ -74,6 +131,35 @@ def with_time(
     times = guess_time_unit(name, head.column(name), own)
     assumed = (*mapping.assumed, *((name,) if times.assumed else ()))
     return replace(mapping, time=name, time_unit=times.unit, assumed=assumed)
+
+
+_MIN_HOST_RATIO = 3.0
+"""A host has at least so many times the memory that any of its containers uses."""
+
+
+def find_host_limit(mapping: ColumnMapping, head: TableHead) -> str | None:
+    """Find a column of memory limits that is the host's memory.
+
+    It is one size for several executions, none that people set (whole GiB, powers of two), and far above use.
+    """
+    memory, limit = (
+        next((one for one in mapping.features if one.role is role), None)
+        for role in (Role.MEMORY, Role.MEMORY_LIMIT)
+    )
+    if memory is None or limit is None or mapping.execution is None:
+        return None
+    used, sizes = (_read_bytes(one, head) for one in (memory, limit))
+    if len(set(head.column(mapping.execution))) < 2 or len(set(sizes)) != 1 or not used:
+        return None
+    size = sizes[0]
+    is_set = size % GIB == 0 or (size % MIB == 0 and math.log2(size / MIB).is_integer())
+    return limit.column if not is_set and size > _MIN_HOST_RATIO * max(used) else None
+
+
+def _read_bytes(one: MappedColumn, head: TableHead) -> list[float]:
+    unit, style = file_unit(one.unit_key), find_style_of_rows(head.rows)
+    found = (parse_quantity(cell, unit, style) for cell in head.column(one.column))
+    return [value[0] * unit.factor for value in found if value is not None and value[0] > 0]
 
 
 def with_distinguished_executions(mapping: ColumnMapping, head: TableHead) -> ColumnMapping:

@@ -7,8 +7,8 @@ from core.errors import InputError
 from core.store import inspect_file, read_with_report
 from core.store.formats import long_table, spaced
 from core.traces.mapping import ColumnMapping, MappedColumn
-from core.traces.model import Role
-from core.units import GIB, MIB
+from core.traces.model import Feature, Role
+from core.units import GIB, MIB, Unit
 from tests.store.layouts.files import answer, of, series, write
 
 TOP = """NAMESPACE   POD       NAME   CPU(cores)   MEMORY(bytes)
@@ -140,11 +140,11 @@ def test_columns_that_are_statistics_are_no_containers(tmp_path):
     ]
 
 
-def test_a_size_in_a_column_of_plain_numbers_is_called_so(tmp_path):
+def test_cells_of_an_unknown_column_say_its_unit(tmp_path):
     rows = "".join(f"{i},{i}.5,3 MiB\n" for i in range(3))
-    path = write(tmp_path, "t.csv", "timestamp,cpu_cores,buffer\n" + rows)
-    _, report = read_with_report(path)
-    assert "row 2 has “3 MiB”, which is no plain number" in " ".join(report.sentences())
+    traces, _ = read_with_report(write(tmp_path, "t.csv", "timestamp,cpu_cores,buffer\n" + rows))
+    assert traces.features[1] == Feature("buffer", Role.OTHER, Unit.BYTES)
+    assert traces.columns[1].tolist() == [3 * 2**20] * 3
 
 
 def test_a_long_table_without_a_whole_row_is_refused(tmp_path, refuses):
