@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError, format_names
 from core.progress_reporting import scale_progress
-from core.store.formats.base import ExactSource
 from core.store.formats.long_table import PivotedTable
 from core.store.formats.register import open_source
 from core.store.formats.text_table import TextTable
@@ -19,7 +18,7 @@ from core.traces.layouts import recognise_layout
 from core.traces.layouts.tracking import TRACKING, is_chart
 from core.traces.mapping import ColumnMapping
 from core.traces.questions import Question, list_questions
-from core.traces.validation import Problem, Report, UnusableError, problem
+from core.traces.validation import Problem, Report, problem
 from core.units import plural
 
 if TYPE_CHECKING:
@@ -196,36 +195,9 @@ def read_single_file(
         mapping = _recognise_source(source).mapping
     mapping.require(source.header)
     raw = source.read(mapping, scale_progress(progress, 0.0, 0.8))
-    rest_of_progress = scale_progress(progress, 0.8, 1.0)
-    try:
-        traces, report = build(raw, mapping, rest_of_progress)
-        first_report = report
-    except UnusableError as error:
-        first_report = error.report
-        if not isinstance(source, ExactSource) or not _needs_exact(source, raw, first_report):
-            raise
-    if isinstance(source, ExactSource) and _needs_exact(source, raw, first_report):
-        traces, report = _read_exactly(source, mapping, progress, build)
+    traces, report = build(raw, mapping, scale_progress(progress, 0.8, 1.0))
     report = _add_second_clock(report, source, mapping)
     return traces, _add_unused_columns(report, source, mapping) if is_guessed else report
-
-
-def _read_exactly(
-    source: ExactSource, mapping: ColumnMapping, progress: Progress, build: Builder
-) -> tuple[TraceSet, Report]:
-    """Read again with the exact reader, for the row numbers."""
-    return build(
-        source.read_exactly(mapping, scale_progress(progress, 0.0, 0.8)),
-        mapping,
-        scale_progress(progress, 0.8, 1.0),
-    )
-
-
-def _needs_exact(source: ExactSource, raw: RawTable, report: Report) -> bool:
-    """Whether the report has row numbers that the fast reader does not know."""
-    if raw.rows is not None or all(one.row is None for one in report.problems):
-        return False
-    return not source.numbers_rows(raw)
 
 
 def _describe_second_clock(source: Source, mapping: ColumnMapping) -> str:

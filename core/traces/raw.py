@@ -70,8 +70,6 @@ class RawTable:
     rows_read: int = 0
     #: Problems found by the reader.
     problems: tuple[Problem, ...] = ()
-    #: The columns joined to `executions`, if there are several and more of the file follows.
-    execution_parts: tuple[CodedColumn, ...] = ()
     #: By column name, the positions of cells with a reported problem.
     flawed: Mapping[str, IntArray] = field(default_factory=dict)
 

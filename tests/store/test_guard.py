@@ -28,7 +28,7 @@ from core.store import (
     read_traces,
     read_with_report,
 )
-from core.store.formats import parse_exact as exact
+from core.store.formats import csv as csv_files
 from core.store.guard import guard_reader
 from core.store.phase_models import ai4dl as foreign
 from core.store.phase_models import archive
@@ -178,7 +178,7 @@ def test_columns_with_enormous_names_are_quoted_short(tmp_path, refuses):
 
 
 def test_a_table_whose_rows_are_all_ragged_is_refused_early(tmp_path, monkeypatch, refuses):
-    monkeypatch.setattr(exact, "MAX_FLAWED_ROWS", 100)
+    monkeypatch.setattr(csv_files, "MAX_FLAWED_ROWS", 100)
     path = tmp_path / "t.csv"
     path.write_text("execution,timestamp,cpu,memory\n" + "a,1,1\n" * 1_000)
     with refuses(InputError):

@@ -75,7 +75,7 @@ def test_fast_and_exact_reading_give_what_pandas_gives(tmp_path, rows, kind, pac
     source = CsvSource.open(path)
     assert source.header == ("index", *theirs.columns)
     mapping = ColumnMapping((MappedColumn("cpu", Role.CPU), MappedColumn("x")), attributes=("index",))
-    for raw in (source.read(mapping), source.read_exactly(mapping)):
+    for raw in (source.read(mapping), source.read_lines(mapping)):
         for ours, name in zip(raw.columns, theirs.columns, strict=True):
             np.testing.assert_array_equal(ours, theirs[name])
         names = [raw.attributes[0].names[code] for code in raw.attributes[0].codes]

@@ -12,7 +12,7 @@ import re
 import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from core.errors import InputError, RefusedError
 
@@ -203,21 +203,6 @@ class Source(Protocol):
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns."""
-        ...
-
-
-@runtime_checkable
-class ExactSource(Source, Protocol):
-    """A source with a fast reader, which may not know row numbers, and an exact one."""
-
-    def numbers_rows(self, raw: RawTable) -> bool:
-        """Whether positions in the table of the fast reader are row numbers."""
-        ...
-
-    def read_exactly(
-        self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None
-    ) -> RawTable:
-        """Read the mapped columns with the number of every row."""
         ...
 
 

@@ -72,21 +72,11 @@ class BitbrainsSource:
         return self.source.problems
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
-        """Read the mapped columns with the fast reader if possible.
+        """Read the mapped columns.
 
         Raises InputError if a column is missing or the file is damaged.
         """
         return _with_cores(self.source.read(_with_source_columns(mapping), progress), mapping)
-
-    def read_exactly(
-        self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None
-    ) -> RawTable:
-        """Read the mapped columns with the number of every row."""
-        return _with_cores(self.source.read_exactly(_with_source_columns(mapping), progress), mapping)
-
-    def numbers_rows(self, raw: RawTable) -> bool:
-        """Whether every line below the header is one row, so that positions give row numbers."""
-        return self.source.numbers_rows(raw)
 
 
 def _format_cores(percent: str, cores: str, style: NumberStyle) -> str:

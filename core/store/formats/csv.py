@@ -1,38 +1,31 @@
-"""CSV, CSV.gz and their relatives: pyarrow's parallel reader, and the exact one behind it.
+"""CSV, CSV.gz and their relatives, read in parts of whole lines.
 
-pyarrow parses a clean file in parts of whole lines into numbers; execution and attributes are indices into
-their distinct texts. A file with a bad cell is read again in smaller parts: only parts that pyarrow refuses,
-or whose rows are not one per line, are read line by line (`core.store.formats.parse_exact`), so that one bad
-cell in a million rows costs little and has its row number.
+pyarrow splits a part into columns of text, which are cast column by column. A part that it refuses, that has
+other than one row per line, or that has a cell to report, is read again in smaller parts, and of these only
+the ones at fault line by line, so that one bad cell in a million rows costs little and has its row number.
+
+Quoted cells with line ends, carriage returns alone, and texts that are not UTF-8 are read line by line as a
+whole. Lines longer than a bound are refused, so that no file can fill the memory with one line.
 """
 
 from __future__ import annotations
 
+import csv
 import io
-import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from core.store.formats.arrow_tables import convert_table, split_table
+from core.errors import InputError
 from core.store.formats.base import GZIP, Format, open_content, read_magic
-from core.store.formats.csv_dialect import CsvDialect, find_dialect
-from core.store.formats.parse_exact import (
-    MAX_LINE,
-    Lines,
-    TableReader,
-    add_lines,
-    read_exactly,
-    require_table,
-)
-from core.traces.cells.dates import READERS
-from core.traces.cells.numbers import EMPTY, parse_plain_numbers, split_columns
-from core.traces.validation import ProblemLog
+from core.store.formats.csv_dialect import CsvDialect, find_dialect, holds_names, iterate_samples
+from core.store.formats.table_builder import InvalidCellError, TableBuilder
+from core.traces.cells.numbers import EMPTY
+from core.traces.validation import KINDS, ProblemLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,12 +35,13 @@ if TYPE_CHECKING:
     from core.traces.raw import RawTable
     from core.traces.validation import Problem
 
-
 SEGMENT_BYTES = 8 * 2**20
 PIECE_BYTES = BLOCK_BYTES = 2**20
 LINE_RESERVE = 2**16
 """Bytes reserved behind each part for the rest of its last line; a longer one is copied."""
-_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
+CHUNK_ROWS = 20_000
+MAX_LINE = 4 * 2**20
+MAX_FLAWED_ROWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -88,122 +82,91 @@ class CsvSource:
         return self.head.problems
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
-        """Read the mapped columns with the fast reader if possible.
+        """Read the mapped columns.
 
-        Raises InputError if a column is missing or the file is damaged.
+        Raises InputError if a column is missing, the file is damaged, has a line that is too long, or mostly
+        rows that do not fit the header.
         """
-        mapping.require(self.head.header)
-        columns = self._read_fast(mapping, progress)
-        if columns is None:
-            return self.read_exactly(mapping, progress)
-        name, first = self.path.name.split(".")[0], self.head.header_lines + 1
-        try:
-            raw = convert_table(columns, mapping, name, first, self.head.style)
-        except pa.ArrowInvalid:  # not a number: the exact reader reports the row
-            return self.read_exactly(mapping, progress)
-        return replace(raw, problems=self.head.problems)
+        builder = self._begin(mapping)
+        is_plain = self.head.encoding == "utf-8-sig" and not self.head.annotated
+        if is_plain and self._add_parts(builder, progress):
+            return require_table(builder, self.path)
+        return self.read_lines(mapping, progress)
 
-    def read_exactly(
+    def read_lines(
         self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None
     ) -> RawTable:
-        """Read the mapped columns with the number of every row."""
-        raw = read_in_pieces(self.path, self.head, mapping, progress)
-        return raw if raw is not None else read_exactly(self.path, self.head, mapping, progress)
+        """Read the mapped columns line by line, which takes several times as long (see `read`)."""
+        builder = self._begin(mapping)
+        with open_content(self.path) as stream:
+            lines = Lines(stream, self.head.encoding, self.path, builder.log, progress)
+            add_lines(builder, lines, self.head)
+        return require_table(builder, self.path)
 
-    def numbers_rows(self, raw: RawTable) -> bool:
-        """Whether every line below the header is one row, so that positions give row numbers."""
-        return are_rows_lines(self.path, self.head.header_lines, raw.n_rows)
+    def _begin(self, mapping: ColumnMapping) -> TableBuilder:
+        log = ProblemLog()
+        log.extend(self.head.problems)
+        return TableBuilder(mapping, self.head.header, log, self.head.style)
 
-    def _read_fast(
-        self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None
-    ) -> dict[str, pa.ChunkedArray] | None:
-        """Read the mapped columns with pyarrow; None if it cannot."""
-        if self.head.encoding != "utf-8-sig" or self.head.annotated:
+    def _add_parts(self, builder: TableBuilder, progress: Callable[[float, str], None] | None) -> bool:
+        """Take in the file part by part; False if its lines may not be rows."""
+        report, n_lines = report_bytes(self.path, progress), 0
+        with open_content(self.path) as stream:
+            for segment in read_segments(stream, SEGMENT_BYTES):
+                n_added = self._add_part(builder, segment, n_lines)
+                if n_added is None:
+                    return False
+                n_lines += n_added
+                report(len(segment))
+        return True
+
+    def _add_part(self, builder: TableBuilder, part: bytes | memoryview, n_before: int) -> int | None:
+        """Take in lines behind the first `n_before`; return their number, None if they may not be rows."""
+        data = bytes(part)
+        if data.count(b'"') % 2 or (b"\r" in data and data.count(b"\r") > data.count(b"\r\n")):
             return None
-        parser, report = CsvParser(self.head, mapping), report_bytes(self.path, progress)
-        parts: list[pa.Table] = []
+        n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
+        skip = 0 if n_before else self.head.header_lines
+        rows = range(n_before + skip + 1, n_before + n_lines + 1)
         try:
-            with open_content(self.path) as stream:
-                for segment in read_segments(stream, SEGMENT_BYTES):
-                    parts.append(parser.parse(segment, 0 if parts else self.head.header_lines))
-                    report(len(segment))
-            return split_table(pa.concat_tables(parts))
-        except pa.ArrowInvalid:
-            return None
+            table = self._parse(data, skip, builder.mapping)
+            if table.num_rows == len(rows):
+                builder.add(dict(zip(table.column_names, table.columns, strict=True)), rows, is_strict=True)
+                return n_lines
+        except (pa.ArrowInvalid, InvalidCellError):
+            pass
+        pieces = list(read_segments(io.BufferedReader(io.BytesIO(data)), PIECE_BYTES))
+        if len(pieces) == 1:
+            lines = Lines(io.BytesIO(data), self.head.encoding, self.path, builder.log, before=n_before)
+            add_lines(builder, lines, self.head, skip)
+            return n_lines
+        n_added = 0
+        for piece in pieces:
+            n_piece = self._add_part(builder, piece, n_before + n_added)
+            if n_piece is None:
+                return None
+            n_added += n_piece
+        return n_added
 
+    def _parse(self, data: bytes, skip: int, mapping: ColumnMapping) -> pa.Table:
+        """Split lines into the mapped columns, as texts; executions and attributes as indices into theirs.
 
-def are_rows_lines(path: Path, header_lines: int, n_rows: int) -> bool:
-    """Whether every line below the header is one row, so that positions give row numbers."""
-    lines, last = 0, b"\n"
-    with open_content(path) as stream:
-        while block := stream.read(2**22):
-            lines += block.count(b"\n")
-            last = block[-1:]
-    return lines + (last != b"\n") - header_lines == n_rows
-
-
-@dataclass(frozen=True)
-class CsvParser:
-    """pyarrow's parser for a dialect and the mapped columns."""
-
-    head: CsvDialect
-    mapping: ColumnMapping
-
-    def parse(self, part: bytes | memoryview, skip: int) -> pa.Table:
-        """Parse a part of the file that ends with a whole line, without its first `skip` lines.
-
-        Raises pyarrow.ArrowInvalid if a cell is not of its column's type, or a row not of the header's width.
+        Raises pyarrow.ArrowInvalid if a row is not of the header's width.
         """
+        coded = pa.dictionary(pa.int32(), pa.string())
+        types = dict.fromkeys(mapping.columns, pa.string())
+        types |= dict.fromkeys((*mapping.executions, *mapping.attributes), coded)
         return pacsv.read_csv(
-            pa.BufferReader(part),
+            pa.BufferReader(data),
             pacsv.ReadOptions(column_names=list(self.head.header), skip_rows=skip, block_size=BLOCK_BYTES),
             pacsv.ParseOptions(delimiter=self.head.separator),
-            self._conversion,
+            pacsv.ConvertOptions(
+                include_columns=list(mapping.columns),
+                column_types=types,
+                null_values=sorted(EMPTY),
+                strings_can_be_null=True,
+            ),
         )
-
-    @cached_property
-    def _conversion(self) -> pacsv.ConvertOptions:
-        mapping = self.mapping
-        coded = pa.dictionary(pa.int32(), pa.string())
-        types = {
-            one.column: pa.float64() if self._is_plain(one.column) else coded for one in mapping.features
-        }
-        types |= dict.fromkeys((*mapping.executions, *mapping.attributes), coded)
-        if mapping.time is not None:
-            types[mapping.time] = self._time_type(mapping.time, mapping.time_unit, coded)
-        return pacsv.ConvertOptions(
-            include_columns=list(mapping.columns),
-            column_types=types,
-            null_values=sorted(EMPTY),
-            decimal_point=self.head.style.decimal,
-        )
-
-    def _cells(self, column: str) -> list[str]:
-        """Return the first nonempty cells of a column."""
-        cells = self._first_rows[self.head.header.index(column)]
-        return [cell for cell in cells if cell not in EMPTY]
-
-    @cached_property
-    def _first_rows(self) -> list[tuple[str, ...]]:
-        return split_columns(self.head.rows, len(self.head.header))
-
-    def _is_plain(self, column: str) -> bool:
-        """Whether a column's first cells are numbers without units and separators, as pyarrow reads them."""
-        style, cells = self.head.style, self._cells(column)
-        number = re.compile(rf"[+-]?\d*(?:{re.escape(style.decimal)}\d*)?(?:[eE][+-]?\d+)?|[+-]?inf")
-        return parse_plain_numbers(cells, style) is not None or all(number.fullmatch(cell) for cell in cells)
-
-    def _time_type(self, column: str, unit: str, coded: pa.DataType) -> pa.DataType:
-        """Return pyarrow's type of times: timestamps for ISO 8601, else numbers or coded texts."""
-        if unit not in READERS:
-            return pa.float64()
-        iso = unit == "iso" and all(_ISO.fullmatch(cell) for cell in self._cells(column))
-        return pa.timestamp("us", self._zone(column)) if iso else coded
-
-    def _zone(self, column: str) -> str | None:
-        """Return UTC if the times have a zone, else None, as pyarrow needs it in advance."""
-        first = next(iter(self._cells(column)), "")
-        return "UTC" if first.endswith("Z") or "+" in first[10:] or "-" in first[10:] else None
 
 
 def read_segments(stream: io.BufferedReader, n_bytes: int) -> Iterator[bytes | memoryview]:
@@ -246,46 +209,161 @@ def report_bytes(path: Path, progress: Callable[[float, str], None] | None) -> C
     return report
 
 
-def read_in_pieces(
-    path: Path,
-    head: CsvDialect,
-    mapping: ColumnMapping,
-    progress: Callable[[float, str], None] | None = None,
-) -> RawTable | None:
-    """Read a text table with the number of every row; None if its lines may not be rows.
+def require_table(builder: TableBuilder, path: Path) -> RawTable:
+    """Everything that was collected of a file.
 
-    This is the case for quoted cells with line ends, for carriage returns, and for texts that are not UTF-8.
+    Raises InputError if most of its rows are not of the header's width: what is left of them is not what the
+    file says.
     """
-    if head.encoding != "utf-8-sig" or head.annotated:
-        return None
-    log = ProblemLog()
-    log.extend(head.problems)
-    reader, parser = TableReader(mapping, head.header, log, head.style), CsvParser(head, mapping)
-    report, before = report_bytes(path, progress), 0
-    with open_content(path) as stream:
-        for piece in map(bytes, read_segments(stream, PIECE_BYTES)):
-            if piece.count(b'"') % 2 or piece.count(b"\r") > piece.count(b"\r\n"):
-                return None
-            skip = 0 if before else head.header_lines
-            lines = piece.count(b"\n") + (not piece.endswith(b"\n"))
-            rows = _parse_piece(piece, parser, skip, before)
-            if rows is not None and rows.n_rows == lines - skip:
-                reader.add_raw(rows)
-            else:
-                text = Lines(io.BytesIO(piece), head.encoding, path, log, before=before)
-                add_lines(reader, text, head, skip)
-            before += lines
-            report(len(piece))
-    return require_table(reader, path)
+    raw = builder.table(path.name.split(".")[0])
+    ragged = [one for one in raw.problems if one.kind == "ragged"]
+    count = sum(one.count for one in ragged)
+    if count > raw.n_rows > 0:
+        raise InputError(
+            f"{count:,} of the {raw.rows_read:,} rows of “{path.name}” do not have the {len(builder.header)} "
+            f"cells of its header; the first is row {ragged[0].row}.",
+            "Keep one header and the rows that belong to it.",
+        )
+    return raw
 
 
-def _parse_piece(piece: bytes, parser: CsvParser, skip: int, before: int) -> RawTable | None:
-    """Parse a piece to numbers; None if it must be read line by line."""
+def add_lines(builder: TableBuilder, lines: Lines, head: CsvDialect, skip: int | None = None) -> None:
+    """Take in the rows of some lines, the first `skip` of them left out (None: up to the header)."""
+    for chunk, numbers in _iterate_chunks(
+        lines, head, builder.log, head.header_lines if skip is None else skip
+    ):
+        builder.add_cells(list(zip(*chunk, strict=True)), numbers)
+
+
+class Lines:
+    """The lines of a text, decoded, counted and bounded; tells progress as it goes."""
+
+    def __init__(
+        self,
+        stream: IO[bytes],
+        encoding: str,
+        path: Path,
+        log: ProblemLog,
+        progress: Callable[[float, str], None] | None = None,
+        before: int = 0,
+    ) -> None:
+        # bytes that are not UTF-8 are read as Windows-1252 below; half a UTF-16 character cannot be read
+        self._wide = encoding == "utf-16"
+        errors = "replace" if self._wide else "surrogateescape"
+        self._text = io.TextIOWrapper(stream, encoding, errors=errors, newline="")
+        self._size, self._done, self._told = max(path.stat().st_size, 1), 0, 0
+        self._log, self._progress, self._name = log, progress, path.name
+        self.before = self.number = before
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self._text.readline(MAX_LINE):
+            self.number += 1
+            if len(line) >= MAX_LINE:
+                raise InputError(
+                    f"Row {self.number} of “{self._name}” is longer than {MAX_LINE >> 20} MiB.",
+                    "Check that the file has line ends and that it is a table.",
+                )
+            self._done += len(line)
+            if self._progress is not None and self._done - self._told > 2**22:
+                self._told = self._done
+                self._progress(min(self._done / self._size, 1.0), f"Reading row {self.number:,}")
+            if "\x00" in line:
+                raise InputError(
+                    f"Row {self.number} of “{self._name}” contains binary data.",
+                    "Export the file again as plain text.",
+                )
+            yield line if line.isascii() else self._repair_lines(line)
+
+    def _repair_lines(self, line: str) -> str:
+        """Report what could not be decoded; bytes that are not UTF-8 are read as Windows-1252."""
+        if self._wide:
+            if "\ufffd" in line:
+                message = f"Row {self.number} has characters that are not UTF-16."
+                self._log.add("undecodable", message, row=self.number)
+            return line
+        try:
+            line.encode("utf-8")
+        except UnicodeEncodeError:
+            message = f"Row {self.number} has characters that are not UTF-8."
+            self._log.add("encoding", message, row=self.number)
+            return line.encode("utf-8", "surrogateescape").decode("cp1252", "replace")
+        return line
+
+
+def _iterate_chunks(
+    lines: Lines, head: CsvDialect, log: ProblemLog, skip: int
+) -> Iterator[tuple[list[list[str]], list[int]]]:
+    """Rows of the header's width in chunks, with the number of each one's first line."""
+    width = len(head.header)
+    chunk: list[list[str]] = []
+    numbers: list[int] = []
+    rows = _rows(lines, head.separator, skip)
+    for row, cells in iterate_samples(rows, head.header, log) if head.annotated else rows:
+        fitted = cells if len(cells) == width else _fit_width(cells, row, lines.number, head, log)
+        if fitted is None:
+            continue
+        if fitted[0] == head.header[0] and tuple(cell.strip() for cell in fitted) == head.header:
+            log.add("repeated_header", f"The header appears again in row {row}.", row=row)
+            continue
+        if holds_names(fitted):
+            log.add("other_header", f"Row {row} has names and no numbers, as a header has.", row=row)
+            continue
+        chunk.append(fitted)
+        numbers.append(row)
+        if len(chunk) >= CHUNK_ROWS:
+            yield chunk, numbers
+            chunk, numbers = [], []
+    if chunk:
+        yield chunk, numbers
+
+
+def _rows(lines: Lines, separator: str, skip: int) -> Iterator[tuple[int, list[str]]]:
+    """Rows below the header that are not blank, with the number of their first line."""
+    reader = csv.reader(lines, delimiter=separator)
+    start = 0
     try:
-        columns = split_table(parser.parse(piece, skip))
-        return convert_table(columns, parser.mapping, "", before + skip + 1, parser.head.style)
-    except pa.ArrowInvalid:
+        for cells in reader:
+            start, row = reader.line_num, start + 1
+            if row > skip and cells:
+                yield lines.before + row, cells
+    except csv.Error as error:
+        raise InputError(
+            f"Row {lines.before + start + 1} cannot be read: {error}.",
+            "Open the file in an editor and look for an unclosed quotation mark or a missing line end there.",
+        ) from None
+
+
+def _fit_width(
+    cells: list[str], row: int, last_line: int, head: CsvDialect, log: ProblemLog
+) -> list[str] | None:
+    """A row of another width: fine where the extra cells are all empty, else reported and dropped."""
+    width = len(head.header)
+    if len(cells) > width and not any(cell.strip() for cell in cells[width:]):
+        return cells[:width]
+    if not any(cell.strip() for cell in cells):
         return None
+    if any("\n" in cell or "\r" in cell for cell in cells):
+        message = f"Row {row}: a quotation mark opens and does not close before row {last_line}."
+        log.add("quote", message, row=row, count=last_line - row + 1)
+        return None
+    message = f"Row {row} has {len(cells)} cells instead of the {width} of the header."
+    log.add("ragged", message, row=row)
+    _check_flawed_rows(row, head, log)
+    return None
+
+
+def _check_flawed_rows(row: int, head: CsvDialect, log: ProblemLog) -> None:
+    """Refuse a file whose rows are all ragged before millions of them are looked at one by one.
+
+    Raises InputError if none of the first `MAX_FLAWED_ROWS` rows has as many cells as the header.
+    """
+    if row == head.header_lines + MAX_FLAWED_ROWS:
+        count = sum(one.count for one in log.problems if one.kind == "ragged")
+        if count == MAX_FLAWED_ROWS:
+            raise InputError(
+                f"None of the first {count:,} rows has the {len(head.header)} cells of the header.",
+                KINDS["ragged"].hint,
+            )
 
 
 FORMATS = (

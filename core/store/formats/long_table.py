@@ -14,9 +14,8 @@ import numpy as np
 
 from core.errors import InputError
 from core.store.formats.base import Format, open_content
-from core.store.formats.csv import CsvSource
+from core.store.formats.csv import MAX_LINE, CsvSource
 from core.store.formats.csv_dialect import EVIDENCE_ROWS
-from core.store.formats.parse_exact import MAX_LINE
 from core.store.formats.series_table import SeriesTable, code_names, gather_series, select_container_series
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import (
@@ -229,7 +228,7 @@ class LongSource(PivotedTable):
         check_written(mapping, self.header, self.rows, self.path.name)
         shape = self.shape
         keys = tuple(name for name in (shape.metric, *shape.labels) if name)
-        long = self.source.read_exactly(
+        long = self.source.read(
             ColumnMapping(
                 features=(MappedColumn(shape.value, unit_key=AS_WRITTEN),),
                 time=shape.time,

@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import InputError
-from core.store.formats.arrow_tables import convert_table, split_table
 from core.store.formats.base import PARQUET, Format
-from core.store.formats.parse_exact import TableReader
+from core.store.formats.table_builder import TableBuilder
 from core.traces.validation import ProblemLog
 
 if TYPE_CHECKING:
@@ -73,21 +72,16 @@ class ParquetSource:
             table = pq.read_table(self.path, columns=list(mapping.columns), memory_map=False)
         except (pa.ArrowException, OSError) as error:
             raise _damaged(self.path, error) from None
-        name = self.path.name.split(".")[0]
+        builder = TableBuilder(mapping, self.header, ProblemLog())
         try:
-            return convert_table(split_table(table), mapping, name, 1)
-        except (pa.ArrowException, UnicodeDecodeError):
-            return _by_cells(table, mapping, self.path)
-
-
-def _by_cells(table: pa.Table, mapping: ColumnMapping, path: Path) -> RawTable:
-    """Read text columns cell by cell, as a text file is read."""
-    reader = TableReader(mapping, tuple(table.column_names), ProblemLog())
-    for start in range(0, table.num_rows, 20_000):
-        part = table.slice(start, 20_000)
-        cells = [_cells(path, *pair) for pair in zip(part.column_names, part.columns, strict=True)]
-        reader.add(cells, range(start + 1, start + 1 + part.num_rows))
-    return reader.table(path.name.split(".")[0])
+            builder.add(
+                dict(zip(table.column_names, table.columns, strict=True)), range(1, table.num_rows + 1)
+            )
+        except (UnicodeDecodeError, OverflowError, ValueError):
+            for name, column in zip(table.column_names, table.columns, strict=True):
+                _cells(self.path, name, column)  # says which column it is
+            raise
+        return builder.table(self.path.name.split(".")[0])
 
 
 def _cells(path: Path, name: str, column: pa.Array | pa.ChunkedArray) -> list[str]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
-from core.store.formats import arrow_tables
-from core.store.formats.base import ExactSource
+from core.store.formats.table_builder import convert_times
 from core.traces.cells.dates import is_clock, is_date, parse_named_date
 from core.traces.cells.numbers import EMPTY
 from core.traces.guessing.column_names import split_words
@@ -84,45 +84,16 @@ class DatedTable:
         """What was odd about the beginning of the table."""
         return self.source.problems
 
-    def numbers_rows(self, raw: RawTable) -> bool:
-        """Tell whether positions in what was read are row numbers."""
-        return not isinstance(self.source, ExactSource) or self.source.numbers_rows(raw)
-
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns.
 
         Raises InputError if a column is missing or the file is damaged.
         """
-        return self._read_joined(mapping, self.source.read, progress)
-
-    def read_exactly(
-        self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None
-    ) -> RawTable:
-        """Read the mapped columns with the number of every row."""
-        exact = self.source.read_exactly if isinstance(self.source, ExactSource) else self.source.read
-        return self._read_joined(mapping, exact, progress)
-
-    def _join_cells(self, cells: Sequence[str], joined: str) -> tuple[str, ...]:
-        """Return a row of the source with the joined cell in place of the two."""
-        header = self.source.header
-        return tuple(
-            joined if name == self.date else cell
-            for name, cell in zip(header, cells, strict=True)
-            if name != self.clock
-        )
-
-    def _read_joined(
-        self,
-        mapping: ColumnMapping,
-        read: Callable[[ColumnMapping, Callable[[float, str], None] | None], RawTable],
-        progress: Callable[[float, str], None] | None,
-    ) -> RawTable:
-        """Read the source, with joined times if they are mapped."""
         if mapping.time != self.name:
-            return read(mapping, progress)
+            return self.source.read(mapping, progress)
         attributes = (*mapping.attributes, self.date, self.clock)
         inner = replace(mapping, time=None, time_unit="none", period=1.0, attributes=attributes)
-        raw = read(inner, progress)
+        raw = self.source.read(inner, progress)
         log = ProblemLog()
         log.extend(raw.problems)
         time, flawed = self._times(raw, mapping.time_unit, log)
@@ -134,6 +105,15 @@ class DatedTable:
             flawed={**raw.flawed, self.name: flawed},
         )
 
+    def _join_cells(self, cells: Sequence[str], joined: str) -> tuple[str, ...]:
+        """Return a row of the source with the joined cell in place of the two."""
+        header = self.source.header
+        return tuple(
+            joined if name == self.date else cell
+            for name, cell in zip(header, cells, strict=True)
+            if name != self.clock
+        )
+
     def _times(self, raw: RawTable, unit: str, log: ProblemLog) -> tuple[np.ndarray, np.ndarray]:
         """Return the times of all rows and the positions of reported rows without one."""
         date, clock = raw.attributes[-2:]
@@ -141,15 +121,9 @@ class DatedTable:
         unique, inverse = np.unique(pairs, axis=0, return_inverse=True)
         inverse = inverse.reshape(-1)
         texts = [_join_texts(_name(date, of_date), _name(clock, of_clock)) for of_date, of_clock in unique]
-        values, flawed_texts = arrow_tables.parse_times(
-            texts, range(len(texts)), self.name, unit, ProblemLog()
-        )
-        flawed = np.flatnonzero(np.isin(inverse, flawed_texts))
-        for position in flawed:
-            arrow_tables.parse_times(
-                [texts[inverse[position]]], [raw.row_of(int(position))], self.name, unit, log
-            )
-        return values[inverse], flawed
+        rows = [raw.row_of(int(i)) for i in np.unique(inverse, return_index=True)[1]]
+        values, flawed_texts = convert_times(pa.array(texts, pa.string()), rows, self.name, unit, log)
+        return values[inverse], np.flatnonzero(np.isin(inverse, flawed_texts))
 
 
 def _name(column: CodedColumn, code: int) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.errors import InputError
 from core.store.formats.base import open_content, strip_escapes
-from core.store.formats.parse_exact import TableReader
+from core.store.formats.table_builder import TableBuilder
 from core.traces.cells.dates import is_clock, is_date
 from core.traces.validation import ProblemLog
 from core.units import plural
@@ -70,7 +70,7 @@ class IdleRows:
             self._frames.append(stamp)
 
     def add(self, row: Row, active: Container[str] | None = None) -> Iterator[Row]:
-        """Yield the idle rows before a row of a process, for the frames that are `active` (None: all); and it."""
+        """Yield the idle rows before a row of a process, for `active` frames (None: all), and the row."""
         key = (row.cells["command"], row.cells["pid"])
         before = self._latest.get(key)
         self._latest[key] = row
@@ -165,16 +165,16 @@ class TextTable:
         Raises InputError if a column is missing or the file is damaged.
         """
         log = ProblemLog()
-        reader = TableReader(mapping, self.header, log)
+        builder = TableBuilder(mapping, self.header, log)
         rows, total = self.parser(self.lines(self.path), log), 0
         while chunk := list(islice(rows, CHUNK_ROWS)):
             self._report_late_columns(chunk, log)
             columns = [[row.cells.get(name, "") for row in chunk] for name in self.header]
-            reader.add(columns, [row.number for row in chunk])
+            builder.add_cells(columns, [row.number for row in chunk])
             total += len(chunk)
             if progress is not None:
                 progress(total / (total + CHUNK_ROWS), f"Reading row {chunk[-1].number:,}")
-        raw = reader.table(self.path.name.split(".")[0])
+        raw = builder.table(self.path.name.split(".")[0])
         merged = sum(one.count for one in log.problems if one.kind == "duplicate_time")
         return replace(raw, rows_read=raw.rows_read + merged)
 

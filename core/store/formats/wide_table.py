@@ -292,7 +292,7 @@ class WideSource(PivotedTable):
         Raises InputError if a column is mapped to something that it cannot be.
         """
         check_written(mapping, self.header, self.rows, self.path.name)
-        wide = self.source.read_exactly(
+        wide = self.source.read(
             ColumnMapping(
                 features=tuple(MappedColumn(name, unit_key=AS_WRITTEN) for name, _ in self.series),
                 time=self.time,
