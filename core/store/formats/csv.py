@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
@@ -24,11 +27,12 @@ from core.errors import InputError
 from core.store.formats.base import GZIP, Format, open_content, read_magic
 from core.store.formats.csv_dialect import CsvDialect, find_dialect, holds_names, iterate_samples
 from core.store.formats.table_builder import InvalidCellError, TableBuilder
-from core.traces.cells.numbers import EMPTY
+from core.traces.cells.dates import READERS
+from core.traces.cells.numbers import EMPTY, split_columns
 from core.traces.validation import KINDS, ProblemLog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from core.traces.mapping import ColumnMapping
@@ -123,18 +127,18 @@ class CsvSource:
     def _add_part(self, builder: TableBuilder, part: bytes | memoryview, n_before: int) -> int | None:
         """Take in lines behind the first `n_before`; return their number, None if they may not be rows."""
         data = bytes(part)
-        if data.count(b'"') % 2 or (b"\r" in data and data.count(b"\r") > data.count(b"\r\n")):
+        if (b'"' in data and data.count(b'"') % 2) or (
+            b"\r" in data and data.count(b"\r") > data.count(b"\r\n")
+        ):
             return None
         n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
         skip = 0 if n_before else self.head.header_lines
         rows = range(n_before + skip + 1, n_before + n_lines + 1)
-        try:
+        with suppress(pa.ArrowInvalid, InvalidCellError):
             table = self._parse(data, skip, builder.mapping)
             if table.num_rows == len(rows):
                 builder.add(dict(zip(table.column_names, table.columns, strict=True)), rows, is_strict=True)
                 return n_lines
-        except (pa.ArrowInvalid, InvalidCellError):
-            pass
         pieces = list(read_segments(io.BufferedReader(io.BytesIO(data)), PIECE_BYTES))
         if len(pieces) == 1:
             lines = Lines(io.BytesIO(data), self.head.encoding, self.path, builder.log, before=n_before)
@@ -149,24 +153,51 @@ class CsvSource:
         return n_added
 
     def _parse(self, data: bytes, skip: int, mapping: ColumnMapping) -> pa.Table:
-        """Split lines into the mapped columns, as texts; executions and attributes as indices into theirs.
+        """Split lines into the mapped columns: texts, numbers if the first rows have plain ones, and indices.
 
         Raises pyarrow.ArrowInvalid if a row is not of the header's width.
         """
-        coded = pa.dictionary(pa.int32(), pa.string())
-        types = dict.fromkeys(mapping.columns, pa.string())
-        types |= dict.fromkeys((*mapping.executions, *mapping.attributes), coded)
+        texts = dict.fromkeys(mapping.columns, pa.string())
+        texts |= dict.fromkeys(
+            (*mapping.executions, *mapping.attributes), pa.dictionary(pa.int32(), pa.string())
+        )
+        try:  # pyarrow converts in several threads
+            return self._split(data, skip, texts | dict.fromkeys(self._list_plain(mapping), pa.float64()))
+        except pa.ArrowInvalid:
+            return self._split(data, skip, texts)
+
+    def _split(self, data: bytes, skip: int, types: Mapping[str, pa.DataType]) -> pa.Table:
         return pacsv.read_csv(
             pa.BufferReader(data),
             pacsv.ReadOptions(column_names=list(self.head.header), skip_rows=skip, block_size=BLOCK_BYTES),
             pacsv.ParseOptions(delimiter=self.head.separator),
             pacsv.ConvertOptions(
-                include_columns=list(mapping.columns),
+                include_columns=list(types),
                 column_types=types,
                 null_values=sorted(EMPTY),
                 strings_can_be_null=True,
+                decimal_point=self.head.style.decimal,
             ),
         )
+
+    def _list_plain(self, mapping: ColumnMapping) -> list[str]:
+        """List the columns of numbers whose first cells are written as pyarrow reads them."""
+        numbers = [one.column for one in mapping.features]
+        if mapping.time is not None and mapping.time_unit not in READERS:
+            numbers.append(mapping.time)
+        return [name for name in numbers if name in self._plain_columns]
+
+    @cached_property
+    def _plain_columns(self) -> frozenset[str]:
+        cells = split_columns(self.head.rows, len(self.head.header))
+        filled = ([cell for cell in column if cell not in EMPTY] for column in cells)
+        pairs = zip(self.head.header, filled, strict=True)
+        return frozenset(name for name, texts in pairs if _are_plain(texts, self.head.style.decimal))
+
+
+def _are_plain(texts: list[str], decimal: str) -> bool:
+    """Whether all texts are numbers without units and separators of thousands."""
+    return all(map(re.compile(rf"[+-]?\d*(?:{re.escape(decimal)}\d*)?(?:[eE][+-]?\d+)?").fullmatch, texts))
 
 
 def read_segments(stream: io.BufferedReader, n_bytes: int) -> Iterator[bytes | memoryview]:
