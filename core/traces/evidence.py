@@ -187,7 +187,7 @@ def find_doubts(traces: TraceSet) -> tuple[Doubt, ...]:
         doubts.append(
             Doubt(None, "unit", "No column is CPU, memory, a GPU, network or disk: what do they measure?")
         )
-    found.extend(_find_unmeasured_memory(traces))
+    doubts.extend(_find_unmeasured_memory(traces))
     sums = [name for name in traces.ids if name.strip().lower() in _SUM_WORDS]
     if sums and traces.n_executions > len(sums):
         doubts.append(Doubt(None, "execution", f"“{sums[0]}” is beside other executions: is it their sum?"))

@@ -92,7 +92,7 @@ class TableBuilder:
         """
         log = ProblemLog()
         numbers = {name: self._convert(name, columns[name], rows, log) for name in self._numbers}
-        if is_strict and log.found:
+        if is_strict and log.problems:
             raise InvalidCellError
         self.log.extend(log.problems)
         for name, (values, flawed) in numbers.items():
