@@ -6,7 +6,8 @@ from core.errors import InputError
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import is_number
 from core.traces.guessing.times import guess_time_unit
-from core.traces.layouts import LAYOUTS, find_header, recognise_layout
+from core.traces.layouts import LAYOUTS, recognise_layout
+from core.traces.layouts.alibaba import find_header
 from core.traces.mapping import UNKNOWN
 from core.traces.model import Role
 

@@ -26,7 +26,7 @@ from core.traces.cells.numbers import (
     split_columns,
 )
 from core.traces.guessing import INDEX
-from core.traces.layouts import find_header
+from core.traces.layouts.alibaba import find_header
 from core.traces.validation import Problem, problem
 from core.units import plural
 

@@ -111,12 +111,6 @@ def _is_of_docker(header: Sequence[str], facts: ToolFacts | None) -> bool:
     return is_docker or (facts is None and bool(_DOCKER_NAMES & set(map(normalize_name, header))))
 
 
-def find_header(first_row: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Find the header of a known layout without header by its first row; None without one."""
-    asked = (layout.headerless(first_row) for _, layout in LAYOUTS.items() if layout.headerless)
-    return next((header for header in asked if header is not None), None)
-
-
 def _reasons(label: str, mapping: ColumnMapping) -> tuple[str, ...]:
     parts = [f"The columns look like: {label}."]
     # what is asked may still be one of them

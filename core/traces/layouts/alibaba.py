@@ -70,7 +70,7 @@ def _of_the_trace(head: TableHead) -> bool:
     )
 
 
-def headerless(first_row: tuple[str, ...]) -> tuple[str, ...] | None:
+def find_header(first_row: tuple[str, ...]) -> tuple[str, ...] | None:
     """The header, if the first row begins with container, machine and time: ``c_1,m_2556,600,…``."""
     if not _FEWEST <= len(first_row) <= len(ALIBABA_HEADER):
         return None
@@ -83,6 +83,5 @@ LAYOUT = Layout(
     "alibaba",
     "Alibaba container_usage (2018)",
     recognise,
-    headerless,
     example="*container_id,*machine_id,time_stamp,cpu_util_percent,mem_util_percent,cpi",
 )

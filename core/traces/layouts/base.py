@@ -48,8 +48,6 @@ class Layout:
     label: str
     #: The mapping of a table of this layout, or None for a table of another layout.
     recognise: Callable[[TableHead], ColumnMapping | None]
-    #: The header for a first row of this layout without header, or None.
-    headerless: Callable[[tuple[str, ...]], tuple[str, ...] | None] | None = None
     #: An example header for the exam of layouts, names between commas; ``*`` marks columns of texts.
     example: str = ""
 
