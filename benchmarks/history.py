@@ -19,8 +19,8 @@ from app.pages.live.record import RANGES
 from core.live.history.chunks import RecordedContainer, size
 from core.live.history.reader import read_points
 from core.live.history.writer import HistoryWriter
+from core.reading import read_traces
 from core.sampling.values import FIELDS, History
-from core.store import read_traces
 from core.workspace.samples import RECORDED
 
 if TYPE_CHECKING:

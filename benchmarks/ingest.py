@@ -21,7 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from core.store import open_trace_set, read_with_report, write_trace_set
+from core.files import open_trace_set, write_trace_set
+from core.reading import read_with_report
 
 EXECUTIONS, SAMPLES, REPEATS = 5_500, 240, 7
 ROOT = Path(__file__).resolve().parent.parent

@@ -20,11 +20,11 @@ import pandas as pd
 from core.bootstrap import open_workspace, worker_for
 from core.config import load_settings
 from core.engines.docker_host import ContainerCreation, Limits
+from core.files.phase_models.archive import save_model
 from core.jobs.catalogue import CATALOGUE
 from core.jobs.programs.batches import STEPS_PER_EPOCH
 from core.phases import PhaseSettings, fit
-from core.store import read_traces
-from core.store.phase_models.archive import save_model
+from core.reading import read_traces
 from core.units import MIB
 from core.workspace.samples import DATA, RECORDED, write_checksums
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.cli import answers, output
+from core.files.allocation_csv import write_allocations
 from core.plain_text import without_controls
-from core.store.allocation_csv import write_allocations
 from core.tables import Column, Table, render_csv, safe_cell
 
 CASES = json.loads((Path(__file__).parent / "shared" / "csv_cells.json").read_text(encoding="utf-8"))

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from core.errors import ConflictError, InputError
+from core.files.phase_models.ai4dl import import_ai4dl
+from core.files.phase_models.archive import load_model, save_model
 from core.phases import (
     ApplicationSettings,
     PhaseSettings,
@@ -22,13 +24,11 @@ from core.phases import (
     with_minimum_dwell,
 )
 from core.phases.drift import compare_with_training, drift_warning
+from core.reading import inspect_file, read_with_report
+from core.reading.formats.register import FORMATS
+from core.reading.layouts import LAYOUTS
+from core.reading.mapping import ColumnMapping
 from core.sequences import END, Step, Warmup, phase_sequences
-from core.store import inspect_file, read_with_report
-from core.store.formats.register import FORMATS
-from core.store.phase_models.ai4dl import import_ai4dl
-from core.store.phase_models.archive import load_model, save_model
-from core.traces.layouts import LAYOUTS
-from core.traces.mapping import ColumnMapping
 from core.traces.model import fingerprint, summarise
 from core.units import phase_name
 from core.workspace.phase_labels import phases_by_execution
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
     from core.phases import PhaseModel
     from core.progress_reporting import Progress
+    from core.reading import Inspection
     from core.sequences import DwellTimes, TransitionGraph
-    from core.store import Inspection
     from core.traces.model import TraceSet
     from core.traces.validation import Report
 

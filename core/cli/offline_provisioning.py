@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from core.cli.offline_files import applied
 from core.errors import InputError
 from core.experiments.spec_values import SpecError, read_marked, refuse_unknown, require_mapping
+from core.files.allocation_csv import write_allocations
 from core.provisioning.evaluation.evaluate import EvaluationSettings, describe_split, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import write
@@ -17,7 +18,6 @@ from core.provisioning.policies import checked_settings, chosen
 from core.provisioning.verdict.savings import PriceSettings, assumptions
 from core.provisioning.verdict.verdict import verdict
 from core.settings_fields import parse_assignments
-from core.store.allocation_csv import write_allocations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.progress_reporting import scale_progress
-from core.store import read_with_report
+from core.reading import read_with_report
+from core.reading.mapping import ColumnMapping
 from core.tasks.kind import Kind
-from core.traces.mapping import ColumnMapping
 from core.traces.validation import UnusableError
 
 if TYPE_CHECKING:

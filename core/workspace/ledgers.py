@@ -14,7 +14,7 @@ import orjson
 from sqlalchemy import select, update
 
 from core.errors import NotFoundError
-from core.store.ledger import pack, unpack
+from core.files.ledger import pack, unpack
 from core.workspace.database_schema import LedgerRow, RunRow, SeriesRow
 
 if TYPE_CHECKING:

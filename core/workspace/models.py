@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import MismatchError
+from core.files.phase_models.ai4dl import import_ai4dl
+from core.files.phase_models.archive import load_model, model_archive, model_fingerprint, save_model
+from core.files.trace_sets import features_from_json, features_to_json
 from core.phases.drift import with_limits
 from core.phases.matching import match_features
-from core.store.phase_models.ai4dl import import_ai4dl
-from core.store.phase_models.archive import load_model, model_archive, model_fingerprint, save_model
-from core.store.trace_sets import features_from_json, features_to_json
 from core.traces.model import TraceSet
 from core.workspace.cache import ByteCache
 from core.workspace.database_schema import ModelRow

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import NotFoundError
-from core.store import read_with_report
-from core.store.phase_models.archive import load_model, model_fingerprint
+from core.files.phase_models.archive import load_model, model_fingerprint
+from core.reading import read_with_report
 from core.traces.model import fingerprint
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from core.store import open_trace_set, write_trace_set
-from core.store.trace_sets import features_from_json, features_to_json
+from core.files import open_trace_set, write_trace_set
+from core.files.trace_sets import features_from_json, features_to_json
 from core.traces.model import Resampling, summarise
 from core.units import MIB
 from core.workspace.cache import ByteCache, share_of_memory, weight_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from core.store import StoredTraces
+    from core.files import StoredTraces
     from core.traces.model import TraceSet
     from core.traces.validation import Report
     from core.workspace.database import Database

@@ -7,9 +7,9 @@ import json
 from typing import TYPE_CHECKING
 
 from core.errors import InputError
-from core.store import group_files, inspect_file, read_first_part
-from core.store.formats.register import list_suffixes, list_titles
-from core.traces.mapping import ColumnMapping
+from core.reading import group_files, inspect_file, read_first_part
+from core.reading.formats.register import list_suffixes, list_titles
+from core.reading.mapping import ColumnMapping
 from core.workspace.cache import ByteCache
 from core.workspace.files import disk_errors, write_atomically
 from core.workspace.repository import checked_name
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from core.store import FirstPart, Inspection
+    from core.reading import FirstPart, Inspection
     from core.workspace.records import TaskQueue
 
 

@@ -18,8 +18,8 @@ from core.cli import offline_files as offline
 from core.cli import output
 from core.cli.output import terminal_table
 from core.experiments.spec_reader import read_experiment
+from core.files import save_model
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.store import save_model
 from core.tables import render_csv, safe_cell
 from tests.app.provisioning.page_text import FEW
 from tests.builders import SIX_JOBS, small_model, small_traces, write_csv

@@ -6,9 +6,9 @@ from app.pages.traces import mapping, mapping_values, page
 from app.pages.traces.mapping_values import answered, mapping_of, suggested
 from app.ui.links import Query
 from core.errors import InputError
-from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
+from core.reading.mapping import UNKNOWN, ColumnMapping, MappedColumn
+from core.reading.questions import Question
 from core.traces.model import Role
-from core.traces.questions import Question
 from tests.app.test_traces import as_json, form, run, send, upload
 
 

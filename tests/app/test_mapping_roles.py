@@ -7,7 +7,7 @@ import pytest
 from app.pages.traces import mapping, mapping_form, page
 from app.pages.traces.mapping_form import FEW, SAID, picked, rows
 from app.pages.traces.mapping_values import NOTHING, answered, further, mapping_of, suggested
-from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
+from core.reading.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import ROLE_NAMES, Role
 
 HEAD = "run,time,cpu_cores,memory_mib,gpu_power,gpu_util_percent,net_in,note_count"

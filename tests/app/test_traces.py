@@ -18,8 +18,8 @@ from app.ui.links import Query
 from app.ui.phases import titles
 from core.bootstrap import worker_for
 from core.errors import InputError
-from core.traces.layouts import recognise_layout
-from core.traces.mapping import ColumnMapping, MappedColumn
+from core.reading.layouts import recognise_layout
+from core.reading.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
 from core.traces.validation import KINDS, Report, problem
 from core.units import GIB

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from core.bootstrap import open_workspace
 from core.cli import main
 from core.config import load_settings
+from core.files.phase_models.archive import load_model
 from core.phases import predict
-from core.store import read_traces
-from core.store.phase_models.archive import load_model
+from core.reading import read_traces
 from core.workspace.samples import DATA, RECORDED
 from tests.builders import small_traces, write_csv
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from core.cli import main
-from core.store import read_traces
-from core.store.phase_models.archive import save_model
+from core.files.phase_models.archive import save_model
+from core.reading import read_traces
 from tests.builders import small_model, small_traces, write_csv
 from tests.cli.test_cli import RUNNER
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from core.cli import main
 from core.cli.offline_files import read
-from core.store import load_model, save_model
+from core.files import load_model, save_model
 from core.traces.model import fingerprint
 from tests.builders import small_model, small_traces, write_csv
 

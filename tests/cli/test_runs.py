@@ -8,8 +8,8 @@ from core.cli import offline_experiments as offline
 from core.config import load_settings
 from core.errors import InputError
 from core.experiments.spec_reader import from_dict, read_experiment
+from core.files.ledger import pack, unpack
 from core.runs import bundled
-from core.store.ledger import pack, unpack
 from core.workspace.database_schema import LedgerRow
 from tests.cli.test_cli import run, run_json
 from tests.experiments.making import RANDOM, THREE

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from core.files import load_model, save_model
 from core.phases import PhaseSettings, encode, fit, predict
 from core.phases.encoders import ENCODERS
 from core.settings_fields import describe
-from core.store import load_model, save_model
 from tests.builders import small_traces
 
 MADE = {}

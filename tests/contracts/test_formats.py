@@ -8,9 +8,9 @@ import pytest
 
 from app.pages.traces.page import drop_zone
 from core.errors import InputError
-from core.store import inspect_file, read_traces
-from core.store.formats.base import FileStart
-from core.store.formats.register import FORMATS, format_table, list_suffixes, list_titles, open_source
+from core.reading import inspect_file, read_traces
+from core.reading.formats.base import FileStart
+from core.reading.formats.register import FORMATS, format_table, list_suffixes, list_titles, open_source
 from tests.cli.test_cli import run_json
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.traces.layouts import LAYOUTS, recognise_layout
-from core.traces.layouts.alibaba import find_header
-from core.traces.layouts.base import TableHead
+from core.reading.formats.alibaba import find_header
+from core.reading.layouts import LAYOUTS, recognise_layout
+from core.reading.tool_facts import TableHead
 
 
 def head_of(name):

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from core.files.phase_models.archive import save_model
 from core.phases import PhaseSettings, fit
-from core.store import read_traces
-from core.store.phase_models.archive import save_model
+from core.reading import read_traces
 from core.units import MIB
 from core.workspace.samples import Sample, write_checksums
 from tests.synthetic import synthetic_traces

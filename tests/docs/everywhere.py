@@ -26,10 +26,10 @@ from core.config import load_settings
 from core.errors import InputError
 from core.provisioning import policy_exam
 from core.provisioning.policies import POLICIES
+from core.reading import inspect_file
+from core.reading.formats.register import list_titles
+from core.reading.layouts import recognise_layout
 from core.scheduling.policies import POLICIES as SCHEDULING
-from core.store import inspect_file
-from core.store.formats.register import list_titles
-from core.traces.layouts import recognise_layout
 from tests.builders import small_traces, write_csv
 from tests.runtime.kinds_for_tests import until
 

@@ -24,13 +24,13 @@ from core.experiments.scenarios import (
 from core.experiments.series import Series
 from core.experiments.spec import Arm
 from core.experiments.spec_reader import read_experiment
+from core.files.ledger import pack, unpack
 from core.runs.runner import replay_arm, run_arm
 from core.scheduling import actions, model
 from core.scheduling.loop import Entry, drive
 from core.scheduling.policies import POLICIES
 from core.simulation.loss import FAMILIES
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
-from core.store.ledger import pack, unpack
 from tests.examples import fewer
 from tests.experiments.making import RANDOM, some, three
 from tests.oracles import slow_experiments

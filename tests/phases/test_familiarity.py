@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.files import load_model, save_model
 from core.phases import PhaseSettings, fit
 from core.phases.drift import compare_with_training, drift_warning
-from core.store import load_model, save_model
 from tests.phases.making import GIB, three_phases
 
 

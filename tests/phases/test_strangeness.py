@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.files.phase_models.archive import model_archive, read_model_archive
 from core.phases import predict
 from core.phases.drift import (
     STRANGE_QUANTILE,
@@ -14,7 +15,6 @@ from core.phases.drift import (
     with_limits,
 )
 from core.phases.prediction import expand, model_windows
-from core.store.phase_models.archive import model_archive, read_model_archive
 from tests.builders import small_model, small_traces
 
 TRACES = small_traces(8, samples=120)

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from core.files.phase_models.archive import load_model
 from core.phases import predict
 from core.phases.drift import compare_with_training, measure_ranges
-from core.store import read_traces
-from core.store.phase_models.archive import load_model
+from core.reading import read_traces
 from core.traces.model import fingerprint
 from core.workspace.samples import RECORDED, verify
 from tests.data import make_synthetic as script

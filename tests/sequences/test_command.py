@@ -8,10 +8,10 @@ from typer.testing import CliRunner
 
 from core.cli import main
 from core.errors import NotFoundError
+from core.files.phase_models.archive import load_model, save_model
 from core.phases import phase_runs, predict
+from core.reading import read_traces
 from core.sequences import Step, Warmup, phase_sequences
-from core.store import read_traces
-from core.store.phase_models.archive import load_model, save_model
 from core.workspace.sequences import SequenceAnalysis
 from tests.builders import small_model, small_traces, write_csv
 

@@ -8,13 +8,13 @@ import pytest
 
 from core.engines import simulated as engine
 from core.errors import InputError
+from core.files.ledger import unpack
 from core.scheduling.actions import Refuse, SetLimit, Start
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
 from core.simulation.calibration import calibrate, fit_curve, golden_section
 from core.simulation.loss import FAMILIES, Replayed, curve
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
-from core.store.ledger import unpack
 from tests.simulation.making import ends, run, scripted
 
 DATA = Path(__file__).parents[1] / "data"

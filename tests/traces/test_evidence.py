@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from core.reading.guessing import guess_mapping
+from core.reading.layouts import recognise_layout
+from core.reading.mapping import PERIOD, UNKNOWN
+from core.reading.questions import list_questions
 from core.traces import evidence
 from core.traces.evidence import find_doubts
-from core.traces.guessing import guess_mapping
-from core.traces.layouts import recognise_layout
-from core.traces.mapping import PERIOD, UNKNOWN
 from core.traces.model import Feature, Role, TraceSet
-from core.traces.questions import list_questions
 from core.units import GIB, MIB, Unit
 
 

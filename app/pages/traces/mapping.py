@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 
     from dash import Dash
 
-    from core.traces.mapping import ColumnMapping
+    from core.reading.mapping import ColumnMapping
+    from core.reading.questions import Question
     from core.traces.model import Execution, Feature, TraceSet
-    from core.traces.questions import Question
 
 
 EXECUTIONS_SHOWN = 3

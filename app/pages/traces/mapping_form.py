@@ -25,8 +25,8 @@ from app.pages.traces.mapping_values import (
 )
 from app.ui.basics import aria, icon, scrolling, state_badge
 from app.ui.forms import ORDER
-from core.traces.guessing.units import list_unit_choices
-from core.traces.mapping import TIME_UNITS, UNKNOWN, MappedColumn
+from core.reading.guessing.units import list_unit_choices
+from core.reading.mapping import TIME_UNITS, UNKNOWN, MappedColumn
 from core.traces.model import ROLE_NAMES, ROLE_UNITS, Resampling, Role
 from core.units import FILE_UNITS, plural
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.ui.basics import Node
-    from core.traces.mapping import ColumnMapping
+    from core.reading.mapping import ColumnMapping
 
 
 SAID = "map-said"

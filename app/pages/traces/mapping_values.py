@@ -15,12 +15,12 @@ import dash_mantine_components as dmc
 from dash import html
 
 from app.ui.basics import Node, aria, button, icon
-from core.traces.cells.numbers import find_style
-from core.traces.guessing.cpu_and_memory_columns import guess_usage_role
-from core.traces.guessing.units import Column, guess_unit, list_unit_choices
-from core.traces.mapping import PERIOD, TIME_UNITS, UNKNOWN, ColumnMapping, MappedColumn
+from core.reading.guessing.cpu_and_memory_columns import guess_usage_role
+from core.reading.guessing.units import Column, guess_unit, list_unit_choices
+from core.reading.mapping import PERIOD, TIME_UNITS, UNKNOWN, ColumnMapping, MappedColumn
+from core.reading.numbers import find_style
+from core.reading.questions import Question
 from core.traces.model import ROLE_NAMES, Resampling, Role
-from core.traces.questions import Question
 from core.units import FILE_UNITS, GIB
 
 if TYPE_CHECKING:

@@ -12,14 +12,14 @@ from core.engines.demo.host import DemoHost
 from core.engines.demo.kind import DemoAddress, bundled_plan
 from core.engines.demo.world import DemoWorld
 from core.errors import MismatchError
+from core.files.phase_models.archive import load_model
 from core.live.control.saved_limits import SavedLimitsStore
 from core.phases import PhaseSettings, fit, predict
 from core.phases.model import WARM_UP
+from core.reading import read_traces
 from core.sampling import sampler
 from core.sampling.phases import PhaseTracker
 from core.sampling.sampler import LossReader
-from core.store import read_traces
-from core.store.phase_models.archive import load_model
 from core.traces.model import Feature
 from core.units import GIB, MIB, Unit
 from core.workspace.samples import DATA, RECORDED

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from core.files.phase_models.archive import load_model
 from core.sampling import usage_wrapper
 from core.sampling.usage_wrapper import UsageWrapper
 from core.sampling.values import FIELDS
 from core.scheduling.actions import SetLimit
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker
-from core.store.phase_models.archive import load_model
 from core.units import MIB
 from core.workspace.samples import RECORDED
 

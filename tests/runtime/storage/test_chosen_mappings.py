@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from core.store import inspect_file, read_traces
+from core.reading import inspect_file, read_traces
 from core.traces.model import Role
 from core.workspace.trace_uploads import ChosenMappings
 

@@ -76,7 +76,7 @@ def test_accepting_checks_before_it_asks(workspace, tmp_path, refuses):
     sent = upload(workspace, write_csv(tmp_path / "jobs.csv", small_traces()))
     with refuses(InputError):
         workspace.uploads.accept(sent, None, " ")
-    from core.traces.mapping import ColumnMapping, MappedColumn
+    from core.reading.mapping import ColumnMapping, MappedColumn
 
     with refuses(InputError):
         workspace.uploads.accept(sent, ColumnMapping(features=(MappedColumn("nowhere"),)), "x")

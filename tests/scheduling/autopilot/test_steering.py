@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
+from core.files.ledger import pack, unpack
 from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
@@ -16,7 +17,6 @@ from core.scheduling.policies.autopilot import AUTOPILOT, ReadySettings
 from core.scheduling.policies.autopilot.policy import UNFAMILIAR_RULE
 from core.scheduling.policies.autopilot.settings import FittedPolicy, Growth
 from core.scheduling.policies.autopilot.steering_evidence import EvidenceBook
-from core.store.ledger import pack, unpack
 from core.units import GIB
 from tests.provisioning.making import demand_of, random_demand
 

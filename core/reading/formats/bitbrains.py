@@ -1,0 +1,181 @@
+"""Bitbrains GWA-T-12 and Materna GWA-T-13: one file per virtual machine, with units in the columns' names.
+
+The reader of such files adds the usage in cores, each row's percentage of the cores that the row names;
+without it the usage stays a share of the machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.reading.formats.base import Format
+from core.reading.formats.csv import CsvSource
+from core.reading.guessing.times import guess_time_unit
+from core.reading.mapping import ColumnMapping, MappedColumn
+from core.reading.numbers import parse_number
+from core.reading.tool_facts import Layout, TableHead, has_columns, select_present
+from core.traces.model import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from core.reading.formats.base import FileStart
+    from core.reading.numbers import NumberStyle
+    from core.reading.table import RawTable
+    from core.traces.model import FloatArray
+    from core.traces.validation import Problem
+
+
+PERCENT, CORES, USED = "CPU usage [%]", "CPU cores", "CPU usage [cores]"
+CAPACITY = "CPU capacity provisioned [MHZ]"
+
+
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
+    time = next((name for name in head.header if name.lower().startswith("timestamp [")), None)
+    if time is None and has_columns(head, "Timestamp", CORES, CAPACITY):
+        time = "Timestamp"  # Materna's are dates
+    if time is None or not has_columns(head, PERCENT, "Memory usage [KB]"):
+        return None
+    share = MappedColumn(PERCENT, Role.CPU, "percent_of_machine")
+    wanted = (
+        MappedColumn(USED, Role.CPU, "cores") if has_columns(head, USED) else share,
+        MappedColumn("Memory usage [KB]", Role.MEMORY, "kib"),
+        MappedColumn(CORES, Role.CPU_LIMIT, "cores"),
+        MappedColumn("Memory capacity provisioned [KB]", Role.MEMORY_LIMIT, "kib"),
+        MappedColumn("Disk read throughput [KB/s]", Role.BLOCK_IN, "kib_per_s"),
+        MappedColumn("Disk write throughput [KB/s]", Role.BLOCK_OUT, "kib_per_s"),
+        MappedColumn("Network received throughput [KB/s]", Role.NETWORK_IN, "kib_per_s"),
+        MappedColumn("Network transmitted throughput [KB/s]", Role.NETWORK_OUT, "kib_per_s"),
+    )
+    return ColumnMapping(
+        time=time,
+        # the published files say [ms] and hold seconds: the values decide
+        time_unit=guess_time_unit("timestamp", head.column(time)).unit,
+        features=select_present(head, wanted),
+    )
+
+
+LAYOUT = Layout(
+    "bitbrains",
+    "Bitbrains GWA-T-12 or Materna GWA-T-13",
+    recognise,
+    example="Timestamp [ms],CPU cores,CPU usage [%],Memory usage [KB]",
+)
+
+
+@dataclass(frozen=True)
+class BitbrainsSource:
+    """A table of a virtual machine with its usage in cores as the last column."""
+
+    source: CsvSource
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.source.path
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return (*self.source.header, USED)
+
+    @cached_property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """The first rows as strings; rows of another width stay as they are."""
+        width, style = len(self.source.header), self.source.head.style
+        percent, cores = map(self.source.header.index, (PERCENT, CORES))
+        return tuple(
+            (*row, _format_cores(row[percent], row[cores], style)) if len(row) == width else row
+            for row in self.source.rows
+        )
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Empty: text files state no types."""
+        return ()
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, estimated from the length of the first ones."""
+        return self.source.n_rows
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems of the file's beginning."""
+        return self.source.problems
+
+    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
+        """Read the mapped columns.
+
+        Raises InputError if a column is missing or the file is damaged.
+        """
+        return _with_cores(self.source.read(_with_source_columns(mapping), progress), mapping)
+
+
+def _format_cores(percent: str, cores: str, style: NumberStyle) -> str:
+    """Return the usage in cores as a cell of the table."""
+    percent_number, core_number = parse_number(percent, style), parse_number(cores, style)
+    if percent_number is None or core_number is None:
+        return ""
+    if core_number.value <= 0 and percent_number.value != 0:
+        return ""  # as `_compute_cores`
+    return f"{percent_number.value / 100 * core_number.value:.6g}".replace(".", style.decimal)
+
+
+def _compute_cores(percent: FloatArray, cores: FloatArray) -> FloatArray:
+    """Return the usage in cores, shape (n,); NaN for a busy machine without cores."""
+    return np.where((cores > 0) | (percent == 0), percent / 100 * cores, np.nan)
+
+
+def _with_source_columns(mapping: ColumnMapping) -> ColumnMapping:
+    """Return the mapping of the file's own columns, with those to compute the usage in cores."""
+    names = [one.column for one in mapping.features]
+    if USED not in names:
+        return mapping
+    missing = tuple(MappedColumn(name) for name in (PERCENT, CORES) if name not in names)
+    return replace(
+        mapping, features=(*(one for one in mapping.features if one.column != USED), *missing), assumed=()
+    )
+
+
+def _with_cores(raw: RawTable, mapping: ColumnMapping) -> RawTable:
+    """Return the columns of a mapping from those of the file."""
+    names = [one.column for one in _with_source_columns(mapping).features]
+    columns = dict(zip(names, raw.columns, strict=True))
+    flawed = dict(raw.flawed)
+    if USED in mapping.columns:
+        columns[USED] = _compute_cores(columns[PERCENT], columns[CORES])
+        flawed[USED] = _merge_positions([flawed[name] for name in (PERCENT, CORES) if name in flawed])
+    return replace(raw, columns=tuple(columns[one.column] for one in mapping.features), flawed=flawed)
+
+
+def _merge_positions(cells: Sequence[np.ndarray]) -> np.ndarray:
+    return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *cells]))
+
+
+def _is_bitbrains(start: FileStart) -> bool:
+    source = start.open_once(CsvSource.open)
+    return (
+        CORES in source.header
+        and USED not in source.header
+        and recognise(TableHead(source.header, source.rows)) is not None
+    )
+
+
+FORMATS = (
+    Format(
+        "bitbrains",
+        "CSV (also gzipped)",
+        (".csv", ".gz"),
+        _is_bitbrains,
+        lambda start: BitbrainsSource(start.open_once(CsvSource.open)),
+        "Timestamp [ms];CPU cores;CPU usage [%];Memory usage [KB]\n"
+        + "".join(f"{1_376_314_846 + 300 * i};4;{50 + i}.5;6129274.4\n" for i in range(6)),
+    ),
+)

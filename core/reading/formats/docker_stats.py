@@ -1,0 +1,443 @@
+"""What ``docker stats`` prints: its table, refreshed or streamed, and its JSON lines.
+
+Percentages are of one core, sizes like ``1.2GiB / 4GiB`` become bytes. A line may carry its own time
+(a column before the table, a field of the JSON) or have it on a line above; without one, rows of a container
+are counted.
+
+Where a container has no memory limit, Docker prints the memory of its host in the limit's place. A size that
+nobody sets by hand, such as ``15.53GiB``, is taken for that and is no limit.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+from core.errors import InputError
+from core.reading.formats.base import Format
+from core.reading.formats.text_table import Row, TextTable, parse_time_line, split_time
+from core.reading.tool_facts import ToolColumn, ToolFacts
+from core.traces.model import Role
+from core.units import GIB, MIB, SUFFIX_FACTORS, Unit, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from core.reading.formats.text_table import Line
+    from core.traces.validation import ProblemLog
+
+
+_SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kKMGTP]i?B|B)")
+INSPECTED_CHARS = 4_000
+"""In so many characters a sample or the names of the columns are looked for."""
+_DIGITS = 4
+"""How many digits Docker prints of a size."""
+_SMALL = 64 * MIB
+"""No host has less memory."""
+_LIMIT_STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
+    (100 * GIB, (GIB,)),
+    (8 * GIB, (1000 * MIB, GIB, 1e9)),
+    (GIB, (100 * MIB, 128 * MIB, 1e8)),
+    (0.0, (50 * MIB, 64 * MIB, 5e7)),
+)
+"""From a size on, of what people's limits are multiples."""
+_HOSTS = frozenset(("host", "hostname", "node", "server", "machine", "vm"))
+_TIME_KEYS = ("timestamp", "Timestamp", "time", "Time", "read", "ts")
+_COLUMNS = {
+    "CONTAINER ID": "id", "CONTAINER": "id", "NAME": "name", "CPU %": "CPUPerc",
+    "MEM USAGE / LIMIT": "MemUsage", "MEM %": "MemPerc", "NET I/O": "NetIO", "BLOCK I/O": "BlockIO",
+    "PIDS": "PIDs",
+}  # fmt: skip
+
+
+def is_json(start: str) -> bool:
+    """Tell whether a text begins with JSON lines of docker stats."""
+    return any(
+        '"CPUPerc"' in line and split_time(line.strip())[1].startswith(("{", "["))
+        for line in start[:INSPECTED_CHARS].splitlines()
+    )
+
+
+def is_table(start: str) -> bool:
+    """Tell whether a text begins with a table of docker stats."""
+    first = start[:INSPECTED_CHARS]
+    return "CPU %" in first and "MEM USAGE / LIMIT" in first
+
+
+def parse_json(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of ``docker stats --format '{{json .}}'``, a container or a list of them on each line."""
+    for number, stamp, text_ in split_times(lines):
+        try:
+            entries = json.loads(text_)
+            rows = [
+                make_row(number, {key: str(value) for key, value in entry.items()}, stamp, log)
+                for entry in (entries if isinstance(entries, list) else [entries])
+            ]
+        except (ValueError, AttributeError, RecursionError):
+            log.add("ragged", f"Row {number} is not a JSON line of docker stats.", row=number)
+            continue
+        yield from rows
+
+
+def parse_table(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of the table, whose columns begin where their names do."""
+    header: list[str] = []
+    for number, stamp, text_ in split_times(lines):
+        cells = re.split(r"\s{2,}", text_)
+        if "CPU %" in cells:
+            header = [_COLUMNS.get(cell, cell) for cell in cells]
+            continue
+        if len(cells) != len(header):
+            message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
+            log.add("ragged", message, row=number)
+            continue
+        yield make_row(number, dict(zip(header, cells, strict=True)), stamp, log)
+
+
+def split_times(lines: Iterable[Line]) -> Iterator[tuple[int, str, str]]:
+    """The number of every line that says something, the time before or above it, and the rest of it."""
+    stamp_above = ""
+    for number, text in lines:
+        text_ = text.strip()
+        if time_alone := parse_time_line(text_):
+            stamp_above = time_alone
+        elif text_:
+            stamp, line_rest = split_time(text_)
+            yield number, stamp or stamp_above, line_rest
+
+
+def make_row(number: int, entry: dict[str, Any], stamp: str, log: ProblemLog) -> Row:
+    """The row of a sample."""
+    stamp = stamp or next((entry[key] for key in _TIME_KEYS if key in entry), "")
+    name = entry.get("Name") or entry.get("name") or entry.get("Container") or entry.get("id", "")
+    host = next((entry[key] for key in entry if key.lower() in _HOSTS and entry[key]), "")
+    cells = {"name": f"{host}/{name}" if host else name}
+    if stamp:
+        cells["timestamp"] = stamp
+    if "CPUPerc" in entry:
+        cells["cpu_percent"] = entry["CPUPerc"].replace("--", "")
+    pairs = (
+        ("MemUsage", "memory_bytes", "memory_limit_bytes"),
+        ("NetIO", "net_in_bytes", "net_out_bytes"),
+        ("BlockIO", "block_in_bytes", "block_out_bytes"),
+    )
+    for key, first, second in pairs:
+        if key in entry:
+            first_size, _, right = entry[key].partition("/")
+            cells[first], cells[second] = parse_bytes(first_size), parse_bytes(right)
+    cells = clear_host_limit(cells, entry.get("MemUsage", "").partition("/")[2].strip(), number, log)
+    if "PIDs" in entry:
+        cells["pids"] = entry["PIDs"].replace("--", "")
+    return Row(number, cells)
+
+
+def clear_host_limit(cells: dict[str, str], size: str, row: int, log: ProblemLog) -> dict[str, str]:
+    """Return the cells of a sample without a memory limit that is the memory of the host; report that."""
+    if _is_set(cells.get("memory_limit_bytes", "")):
+        return cells
+    message = f"“{cells['name']}” has no memory limit: {size} is the memory of its host."
+    log.add("host_memory", message, row=row)
+    return {name: cell for name, cell in cells.items() if name != "memory_limit_bytes"}
+
+
+def parse_bytes(text: str) -> str:
+    """A size as a plain number of bytes; what is not a size stays for the report."""
+    bare = text.strip()
+    found = _SIZE.fullmatch(bare)
+    if found is None:
+        return "" if bare == "--" else bare
+    return repr(float(found[1]) * SUFFIX_FACTORS[Unit.BYTES][found[2].lower()])
+
+
+def _is_set(limit: str) -> bool:
+    """Whether a memory limit is a size that people set: in whole MiB, GiB or MB, as far as digits tell."""
+    try:
+        size = float(limit)
+    except ValueError:
+        return True
+    if size < _SMALL or not math.isfinite(size):
+        return True
+    printed = next((unit for unit in (GIB, MIB) if size >= unit), 1.0)
+    tolerance = 0.5 * printed * 10.0 ** (math.floor(math.log10(size / printed)) - _DIGITS + 1)
+    steps = next(steps for least, steps in _LIMIT_STEPS if size >= least)
+    return any(abs(size - step * round(size / step)) <= tolerance for step in steps)
+
+
+INSPECTED_LINES = 1_000
+"""From so many lines it is told which column is what."""
+_PAIR = re.compile(r"[\d.]+\s*[kKMGTP]?i?B\s*/\s*[\d.]+\s*[kKMGTP]?i?B|-- / --")
+_SHARE = re.compile(r"\d+(?:\.\d+)?%|--")
+_HEADER = re.compile(r"CPU|MEM", re.IGNORECASE)
+_HOST = re.compile(r"^(?:docker[ _]?)?(?:host|hostname|node|server|machine|vm)(?:[ _]?name)?$")
+_ID = re.compile(r"[0-9a-f]{12}|[0-9a-f]{64}")
+_MISSING = frozenset(("", "--", "-- / --"))
+_HINT = "Write a line with the columns' names above the rows, such as time,name,cpu,mem,net."
+# by what a column's cells are: docker's name of a field, and what its header has in it
+_FIELDS = {
+    "share": (("CPUPerc", r"cpu"), ("MemPerc", r"mem|\bram")),
+    "pair": (("MemUsage", r"mem|\bram"), ("NetIO", r"net"), ("BlockIO", r"block|blk|disk")),
+    "text": (("Name", r"^(container[ _]?)?names?$|^(container|service|task)$"),),
+    "id": (("ID", r""),),
+    "time": (("stamp", r"time|date|^ts$|^when$|^read$"),),
+    "number": (("PIDs", r"pid"), ("stamp", r"time|^ts$|second|elapsed"), ("Name", r"name|container")),
+}
+
+
+def is_csv(start: str) -> bool:
+    """Tell whether a text begins with cells of docker stats between commas, semicolons or tabs."""
+    first = [line for line in start[:4_000].splitlines() if line.strip()][:3]
+    return len(first) > 1 and any(_is_sample(_cells(line)) for line in first)
+
+
+def parse_csv(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of ``docker stats --format`` with a separator.
+
+    Raises InputError if nothing tells which percentage is CPU or which sizes are memory, or where the columns
+    change.
+    """
+    lines = iter(lines)
+    first = list(islice(lines, INSPECTED_LINES))
+    columns = _columns([_cells(line.text) for line in first])
+    if columns is None:
+        return
+    if columns.unnamed_sizes:
+        count = plural(len(columns.unnamed_sizes), "column")
+        message = f"{count} of sizes: nothing says whether of network or disk."
+        log.add("unnamed_io", message, count=len(columns.unnamed_sizes))
+    stamp_above = ""
+    for number, text in chain(first, lines):
+        cells = _cells(text)
+        if _is_sample(cells) and len(cells) == columns.width:
+            entry = {field: cells[place] for field, place in columns.places.items()}
+            yield make_row(
+                number, {**entry, "Name": columns.name(cells)}, entry.get("stamp", stamp_above), log
+            )
+        elif time_alone := parse_time_line(text):
+            stamp_above = time_alone
+        elif len(cells) == columns.width and _is_header(cells):
+            if tuple(cells) != columns.header:
+                raise InputError(
+                    f"Row {number} names other columns than the rows before it have.",
+                    "Split the file there and import its parts.",
+                )
+        elif text.strip() and number > 1:
+            log.add("ragged", f"Row {number} has no cells of docker stats.", row=number)
+
+
+_LIMIT = re.compile(r"limit|quota|request")
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which cell of a line is what."""
+
+    #: Cells of a line.
+    width: int
+    #: The line with the columns' names; empty where there is none.
+    header: tuple[str, ...]
+    #: By docker's name of a field, the position of its cell.
+    places: Mapping[str, int]
+    #: The positions of the cells that name the container together.
+    names: tuple[int, ...]
+    #: Positions of sizes that may be of network or disk.
+    unnamed_sizes: tuple[int, ...]
+
+    def name(self, cells: Sequence[str]) -> str:
+        """The name of the container that a line is of."""
+        return "/".join(dict.fromkeys(cells[i] for i in self.names if cells[i]))
+
+
+def _cells(text: str) -> list[str]:
+    separator = next((mark for mark in (",", ";", "\t", "|") if mark in text), None)
+    return [cell.strip().strip('"') for cell in text.split(separator)] if separator else []
+
+
+def _is_sample(cells: Sequence[str]) -> bool:
+    return any(map(_PAIR.fullmatch, cells)) and any(map(_SHARE.fullmatch, cells))
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    return any(map(_HEADER.search, cells)) and not any(
+        re.fullmatch(r"[\d.]+\D{0,3}", cell) or parse_time_line(cell) for cell in cells
+    )
+
+
+def _columns(lines: Sequence[Sequence[str]]) -> _Columns | None:
+    """What the columns are, from the first lines; None where none of these is a sample."""
+    samples = [cells for cells in lines if _is_sample(cells)]
+    if not samples:
+        return None
+    width = Counter(map(len, samples)).most_common(1)[0][0]
+    rows = [cells for cells in samples if len(cells) == width]
+    header = next((tuple(cells) for cells in lines if len(cells) == width and _is_header(cells)), ())
+    kinds = [_kind([row[i] for row in rows]) for i in range(width)]
+    places = _fields_of_header(header, kinds)
+    if "stamp" not in places and "time" in kinds:
+        places["stamp"] = kinds.index("time")
+    places |= _infer_fields(rows, kinds, places)
+    unnamed_sizes = [i for i, kind in enumerate(kinds) if kind == "pair" and i not in places.values()]
+    return _Columns(
+        width, header, places, _find_name_columns(header, rows, kinds, places), tuple(unnamed_sizes)
+    )
+
+
+def _kind(cells: Sequence[str]) -> str:
+    """What the cells of a column are; those of a container that does not run say nothing."""
+    filled = [cell for cell in cells if cell not in _MISSING]
+    if not filled:
+        return "pair" if "-- / --" in cells else "text"
+    kinds = (
+        ("pair", _PAIR.fullmatch),
+        ("share", _SHARE.fullmatch),
+        ("id", _ID.fullmatch),
+        ("time", parse_time_line),
+        ("number", re.compile(r"\d+(?:\.\d+)?").fullmatch),
+    )
+    return next((kind for kind, fits in kinds if all(map(fits, filled))), "text")
+
+
+def _fields_of_header(header: Sequence[str], kinds: Sequence[str]) -> dict[str, int]:
+    """The fields that a header names, where the cells below can be them."""
+    places: dict[str, int] = {}
+    for i, (name, kind) in enumerate(zip(header, kinds, strict=False)):
+        if kind == "share" and _LIMIT.search(name.lower()):
+            continue
+        fits = (field for field, words in _FIELDS[kind] if re.search(words, name.lower()))
+        field = next(fits, None)
+        if field is not None:
+            places.setdefault(field, i)
+    return places
+
+
+def _find_name_columns(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    kinds: Sequence[str],
+    places: Mapping[str, int],
+) -> tuple[int, ...]:
+    """The cells that name the container: the one called so, else the id, or texts that say as much as it."""
+    if "Name" in places:
+        where = (i for i, name in enumerate(header) if _HOST.search(name.lower()) and kinds[i] == "text")
+        return (*where, places["Name"])
+    texts, ids = (tuple(i for i, kind in enumerate(kinds) if kind == wanted) for wanted in ("text", "id"))
+    if not ids or not texts:
+        return texts or ids[:1]
+    pairs = {(row[ids[0]], *(row[i] for i in texts)) for row in rows}
+    is_equivalent = len(pairs) == len({pair[0] for pair in pairs}) == len({pair[1:] for pair in pairs})
+    return texts if is_equivalent else ids[:1]
+
+
+def _infer_fields(
+    rows: Sequence[Sequence[str]], kinds: Sequence[str], named: Mapping[str, int]
+) -> dict[str, int]:
+    """Memory and the percentages that no header names.
+
+    Raises InputError if they could be more than one of the columns.
+    """
+    unassigned = [i for i in range(len(kinds)) if i not in named.values()]
+    shares, pairs = ([i for i in unassigned if kinds[i] == kind] for kind in ("share", "pair"))
+    found: dict[str, int] = {}
+    if "MemUsage" not in named and pairs:
+        found["MemUsage"] = _memory(rows, pairs, shares)
+    memory = {**named, **found}.get("MemUsage")
+    if "CPUPerc" in named or not shares:
+        return found
+    if "MemPerc" not in named and memory is not None:
+        return found | _percentages(rows, memory, shares)
+    if len(shares) > 1:
+        raise InputError("Nothing says which of the percentages is CPU.", _HINT)
+    return found | {"CPUPerc": shares[0]}
+
+
+def _memory(rows: Sequence[Sequence[str]], pairs: Sequence[int], shares: Sequence[int]) -> int:
+    """The sizes that are memory: those in KiB, MiB and GiB, else those of which a percentage is the share."""
+    binary = [i for i in pairs if any("iB" in row[i] for row in rows)]
+    if len(binary) == 1:
+        return binary[0]
+    matching = [i for i in binary or pairs if any(_is_share(rows, i, share) for share in shares)]
+    if len(matching) != 1:
+        raise InputError("Nothing says which of the sizes are memory.", _HINT)
+    return matching[0]
+
+
+def _percentages(rows: Sequence[Sequence[str]], memory: int, shares: Sequence[int]) -> dict[str, int]:
+    """CPU is the percentage that is not the share of memory in use."""
+    fits = {i: _is_share(rows, memory, i) for i in shares}
+    if len(shares) == 1:
+        return {"MemPerc" if fits[shares[0]] else "CPUPerc": shares[0]}
+    others = [i for i in shares if fits[i] is False]
+    if len(shares) != 2 or len(others) != 1:
+        raise InputError("Nothing says which percentage is CPU and which is memory.", _HINT)
+    return {"CPUPerc": others[0], "MemPerc": next(i for i in shares if i not in others)}
+
+
+def _is_share(rows: Sequence[Sequence[str]], pair: int, share: int) -> bool | None:
+    """Whether a percentage is the first of two sizes in the second; None where it is about zero."""
+    tolerance, is_telling, n_compared = 0, False, 0
+    for row in rows:
+        used, limit = (parse_bytes(text) for text in row[pair].partition("/")[::2])
+        percent = row[share].rstrip("%")
+        try:
+            ratio, percent_value = float(used) / float(limit) * 100, float(percent)
+        except (ValueError, ZeroDivisionError):
+            continue
+        # sizes have four digits or fewer, percentages as many as are written
+        rounding = 10.0 ** -len(percent.partition(".")[2]) + 0.005 * ratio
+        n_compared += 1
+        tolerance += abs(ratio - percent_value) > rounding
+        is_telling = is_telling or ratio > 4 * rounding
+    if tolerance > 0.1 * n_compared:
+        return False
+    return True if is_telling else None
+
+
+FACTS = ToolFacts(
+    "docker_stats",
+    "docker stats or systemd-cgtop",
+    (
+        ToolColumn("cpu_percent", Role.CPU, "percent_of_core"),
+        ToolColumn("memory_bytes", Role.MEMORY, "bytes"),
+        ToolColumn("memory_limit_bytes", Role.MEMORY_LIMIT, "bytes"),
+        ToolColumn("net_in_bytes", Role.NETWORK_IN, "bytes_total"),
+        ToolColumn("net_out_bytes", Role.NETWORK_OUT, "bytes_total"),
+        ToolColumn("block_in_bytes", Role.BLOCK_IN, "bytes_total"),
+        ToolColumn("block_out_bytes", Role.BLOCK_OUT, "bytes_total"),
+        ToolColumn("read_bytes_per_s", Role.BLOCK_IN, "bytes_per_s"),
+        ToolColumn("write_bytes_per_s", Role.BLOCK_OUT, "bytes_per_s"),
+        ToolColumn("pids"),
+    ),
+    executions=("name",),
+)
+
+FORMATS = (
+    Format(
+        "docker_stats_csv",
+        "docker stats",
+        (".csv", ".txt"),
+        lambda start: is_csv(start.text),
+        lambda start: TextTable.open(start.path, parse_csv, "docker stats between separators", FACTS),
+        "name,cpu,mem\n" + "a,5.00%,1MiB / 2MiB\n" * 5,
+    ),
+    Format(
+        "docker_stats_json",
+        "docker stats",
+        (".json",),
+        lambda start: is_json(start.text),
+        lambda start: TextTable.open(start.path, parse_json, "JSON lines of docker stats", FACTS),
+        '{"Name": "a", "CPUPerc": "5.00%", "MemUsage": "1MiB / 2MiB", "NetIO": "1kB / 2kB", "PIDs": "3"}\n'
+        * 6,
+    ),
+    Format(
+        "docker_stats",
+        "docker stats",
+        (".txt",),
+        lambda start: is_table(start.text),
+        lambda start: TextTable.open(start.path, parse_table, "a table of docker stats", FACTS),
+        "NAME  CPU %  MEM USAGE / LIMIT\n" + "a  5.00%  1MiB / 2MiB\n" * 5,
+    ),
+)

@@ -1,0 +1,81 @@
+"""Answers of Kubernetes' ``metrics.k8s.io``, as ``kubectl get --raw`` prints them: of pods or of nodes.
+
+Usage has its unit in every value: ``300000000n`` cores, ``600000Ki`` bytes. A metrics server measures every
+15 s; one that is asked more often answers the same measurement again, which is read once.
+Source: the types of ``k8s.io/metrics``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from core.reading.formats.base import Format
+from core.reading.formats.json_lines import read_objects
+from core.reading.formats.text_table import Row, TextTable
+from core.reading.tool_facts import ToolColumn, ToolFacts
+from core.traces.model import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from core.reading.formats.text_table import Line
+    from core.traces.validation import ProblemLog
+
+_BEGINS = re.compile(r'[\s\[]*\{.{0,4000}?"metrics\.k8s\.io/', re.DOTALL)
+
+
+def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of the containers, or of the nodes, of every answer."""
+    latest: dict[str, dict[str, str]] = {}
+    for number, text in lines:
+        try:
+            answer = json.loads(text)
+            rows = [row for entry in answer.get("items", [answer]) for row in _read_entry(entry)]
+        except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
+            log.add("ragged", f"Object {number} is no answer of metrics.k8s.io.", row=number)
+            continue
+        for cells in rows:
+            key = f"{cells.get('namespace', '')} {cells['execution']}"
+            if latest.get(key) != cells:
+                latest[key] = cells
+                yield Row(number, cells)
+
+
+def _read_entry(entry: dict[str, Any]) -> Iterator[dict[str, str]]:
+    about, time = entry["metadata"], entry["timestamp"]
+    place = {"namespace": about["namespace"]} if about.get("namespace") else {}
+    usages = (
+        [(f"{about['name']}/{one['name']}", one["usage"]) for one in entry["containers"]]
+        if "containers" in entry
+        else [(about["name"], entry["usage"])]
+    )
+    for name, usage in usages:
+        yield {"execution": name, **place, "timestamp": time, "cpu": usage["cpu"], "memory": usage["memory"]}
+
+
+_FACTS = ToolFacts(
+    "kubernetes_metrics",
+    "metrics.k8s.io",
+    (ToolColumn("cpu", Role.CPU, "cores"), ToolColumn("memory", Role.MEMORY, "bytes")),
+    executions=("execution",),
+    attributes=("namespace",),
+)
+FORMATS = (
+    Format(
+        "kubernetes_metrics",
+        "metrics.k8s.io",
+        (".jsonl", ".json"),
+        lambda start: _BEGINS.match(start.text) is not None,
+        lambda start: TextTable.open(
+            start.path, parse, "answers of metrics.k8s.io", _FACTS, lines=read_objects
+        ),
+        "".join(
+            '{"kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "items": [{"metadata": '
+            f'{{"name": "a", "namespace": "ml"}}, "timestamp": "2026-01-31T12:00:{10 + i}Z", "containers": '
+            f'[{{"name": "m", "usage": {{"cpu": "{i + 1}00000000n", "memory": "60000{i}Ki"}}}}]}}]}}\n'
+            for i in range(6)
+        ),
+    ),
+)

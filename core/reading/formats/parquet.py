@@ -1,0 +1,130 @@
+"""Reading Parquet files: columns arrive typed, so only strings among numbers need a second look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.errors import InputError
+from core.reading.formats.base import PARQUET, Format
+from core.reading.table import TableBuilder
+from core.traces.validation import ProblemLog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from core.reading.mapping import ColumnMapping
+    from core.reading.table import RawTable
+    from core.traces.validation import Problem
+
+SAMPLE_ROWS = 50
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """A Parquet file that can be read with a mapping; its first row is row 1."""
+
+    path: Path
+    header: tuple[str, ...]
+    types: tuple[str, ...]
+    n_rows: int
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """None: a Parquet file is either whole or damaged."""
+        return ()
+
+    @classmethod
+    def open(cls, path: Path) -> ParquetSource:
+        """Read the footer and the first rows.
+
+        Raises InputError if the file is damaged or has no rows.
+        """
+        try:
+            with pq.ParquetFile(path) as file:
+                schema, n_rows = file.schema_arrow, file.metadata.num_rows
+                batch = next(file.iter_batches(SAMPLE_ROWS), None)
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise _damaged(path, error) from None
+        if not n_rows or batch is None:
+            raise InputError(f"“{path.name}” has no rows.", "Choose a file with samples.")
+        if len(set(schema.names)) < len(schema.names):
+            twice = next(name for name in schema.names if schema.names.count(name) > 1)
+            raise InputError(f"“{path.name}” has two columns “{twice}”.", "Rename one of them.")
+        columns = [_cells(path, *pair) for pair in zip(schema.names, batch.columns, strict=True)]
+        types = tuple(str(kind) for kind in schema.types)
+        return cls(path, tuple(schema.names), types, n_rows, tuple(zip(*columns, strict=True)))
+
+    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
+        """Read the mapped columns.
+
+        Raises InputError if a column is missing or of a non-numeric type, or the file is damaged.
+        """
+        mapping.require(self.header)
+        if progress is not None:
+            progress(0.0, f"Reading {self.n_rows:,} rows")
+        try:
+            table = pq.read_table(self.path, columns=list(mapping.columns), memory_map=False)
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(self.path, error) from None
+        builder = TableBuilder(mapping, self.header, ProblemLog())
+        try:
+            builder.add(
+                dict(zip(table.column_names, table.columns, strict=True)), range(1, table.num_rows + 1)
+            )
+        except (UnicodeDecodeError, OverflowError, ValueError):
+            for name, column in zip(table.column_names, table.columns, strict=True):
+                _cells(self.path, name, column)  # says which column it is
+            raise
+        return builder.table(self.path.name.split(".")[0])
+
+
+def _cells(path: Path, name: str, column: pa.Array | pa.ChunkedArray) -> list[str]:
+    """The values of a column as strings.
+
+    Raises InputError if they are not valid UTF-8, or dates that no calendar has.
+    """
+    try:
+        return [_text(value) for value in column.to_pylist()]
+    except UnicodeDecodeError:
+        reason = f"column “{name}” has text that is not UTF-8"
+    except (OverflowError, ValueError):
+        reason = f"column “{name}” has dates outside the years 1 to 9999"
+    raise _damaged(path, ValueError(reason))
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    reason = str(error).splitlines()[0][:120] if str(error) else "it cannot be opened"
+    return InputError(
+        f"“{path.name}” is a damaged Parquet file: {reason}.", "Write or copy the whole file again."
+    )
+
+
+def _example() -> bytes:
+    buffer = pa.BufferOutputStream()
+    samples = {"execution": ["a"] * 6, "timestamp": list(range(6)), "cpu_cores": [0.1] * 6}
+    pq.write_table(pa.table(samples), buffer)
+    return bytes(buffer.getvalue())
+
+
+FORMATS = (
+    Format(
+        "parquet",
+        "Parquet",
+        (".parquet", ".pq"),
+        lambda start: start.magic.startswith(PARQUET),
+        lambda start: ParquetSource.open(start.path),
+        _example(),
+    ),
+)

@@ -1,0 +1,401 @@
+"""A table with one column per cAdvisor metric, as the readers of Prometheus responses make it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import InputError
+from core.reading.formats.base import HEAD_BYTES, Format, open_content, read_head
+from core.reading.formats.series_table import Series, pivot_series
+from core.reading.guessing import guess_mapping
+from core.reading.guessing.cpu_and_memory_columns import LOOPBACK
+from core.reading.guessing.order import find_distinguishing_columns, is_identity_name
+from core.reading.guessing.units import is_computed
+from core.reading.mapping import MappedColumn
+from core.reading.tool_facts import Layout
+from core.traces.model import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from core.reading.formats.series_table import SeriesTable
+    from core.reading.mapping import ColumnMapping
+    from core.reading.table import RawTable
+    from core.reading.tool_facts import TableHead
+    from core.traces.validation import Problem
+
+
+def recognise(head: TableHead) -> ColumnMapping | None:
+    """Return the mapping of a table of this layout, else None."""
+    if not any(name.startswith(_STARTS) for name in head.header):
+        return None
+    guessed = guess_mapping(head.header, head.rows)
+    if guessed is None:
+        return None
+    names = [one.column for one in guessed.features]
+    memory = next((name for name in _MEMORY_METRICS if name in names), None)
+    features = tuple(one if is_computed(one.column) else _metric(one, memory) for one in guessed.features)
+    known = {one.column for one, before in zip(features, guessed.features, strict=True) if one != before}
+    known |= {one.column for one in features if one.column.split(" ")[0] in _KNOWN}
+    assumed = tuple(name for name in guessed.assumed if name not in known)
+    return _of_measured(replace(guessed, features=features, assumed=assumed), head)
+
+
+def _of_measured(guessed: ColumnMapping, head: TableHead) -> ColumnMapping:
+    """The mapping whose executions are the containers that were measured, not those that measured them."""
+    pod, container = "exported_pod", "exported_container"
+    if pod not in head.header or not any(head.column(pod)):
+        return guessed
+    several = container in head.header and len(set(head.column(container))) > 1
+    parts = (container,) if several else ()
+    others = [
+        name for name in head.header if is_identity_name(name) and name not in (pod, *parts, *_MEASURING)
+    ]
+    parts = (
+        *parts,
+        *find_distinguishing_columns((pod, *parts), others, guessed.time, head.header, head.rows),
+    )
+    return replace(
+        guessed,
+        execution=pod,
+        execution_parts=parts,
+        attributes=tuple(name for name in guessed.attributes if name not in (pod, *parts)),
+        features=tuple(one for one in guessed.features if one.column not in (pod, *parts)),
+    )
+
+
+_MEASURING = ("pod", "container", "namespace", "instance")
+
+
+# The first one present is the memory in use; the working set is what the kernel cannot reclaim.
+_MEMORY_METRICS = (
+    "container_memory_working_set_bytes",
+    "container_memory_usage_bytes",
+    "container_memory_rss",
+)
+
+
+_STARTS = ("container_cpu_", "container_memory_", "container_network_", "container_fs_", "DCGM_FI_")
+# the name of a metric whose series of one container are several is followed by what tells them apart
+_KNOWN = {
+    "container_network_receive_bytes_total": (Role.NETWORK_IN, "bytes_total"),
+    "container_network_transmit_bytes_total": (Role.NETWORK_OUT, "bytes_total"),
+    "container_fs_reads_bytes_total": (Role.BLOCK_IN, "bytes_total"),
+    "container_fs_writes_bytes_total": (Role.BLOCK_OUT, "bytes_total"),
+    "DCGM_FI_DEV_GPU_UTIL": (Role.GPU, "percent"),
+    "DCGM_FI_DEV_FB_USED": (Role.GPU_MEMORY, "mib"),
+    "DCGM_FI_DEV_POWER_USAGE": (Role.GPU_POWER, "watts"),
+    "DCGM_FI_DEV_MEM_COPY_UTIL": (Role.OTHER, "percent"),
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": (Role.OTHER, "share"),
+}
+
+
+def _metric(mapped: MappedColumn, memory: str | None) -> MappedColumn:
+    name = mapped.column
+    known = _KNOWN.get(name.split(" ")[0])
+    if known is not None:
+        return MappedColumn(name, Role.OTHER if LOOPBACK.search(name) else known[0], known[1])
+    if name == memory:
+        return MappedColumn(name, Role.MEMORY, "bytes")
+    if name.endswith("_seconds_total"):
+        role = Role.CPU if name == "container_cpu_usage_seconds_total" else Role.OTHER
+        return MappedColumn(name, role, "cpu_seconds_total")
+    if name == "container_spec_memory_limit_bytes":
+        return MappedColumn(name, Role.MEMORY_LIMIT, "bytes")
+    if name.startswith("container_memory_"):
+        return MappedColumn(name, Role.OTHER, "bytes" if name.endswith("_bytes") else "plain")
+    return mapped
+
+
+LAYOUT = Layout(
+    "prometheus",
+    "Prometheus with cAdvisor metrics",
+    recognise,
+    example="*execution,timestamp,container_cpu_usage_seconds_total,container_memory_rss",
+)
+
+
+MAX_JSON = 2 * 2**30
+SAMPLE_ROWS, ROWS_OF_METRIC = 50, 10
+MAX_BARE = 2**26
+"""Bytes that are looked at of series without their response."""
+MAX_SEARCHED_BYTES = 2**28
+"""Bytes of a large response in which the names of its series are looked for."""
+_BLOCK, _OVERLAP, _FIRST_BYTES = 2**22, 2**14, 500
+_START = re.compile(rb'"metric"\s*:\s*(\{[^{}]*\})\s*,\s*"values?"\s*:\s*\[')
+_SAMPLE = re.compile(rb'\[\s*(\d+(?:\.\d+)?)\s*,\s*"([^"]*)"\s*\]')
+_NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class PrometheusSource:
+    """A range query's response that can be read with a mapping."""
+
+    path: Path
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    problems: tuple[Problem, ...] = ()
+
+    @classmethod
+    def open(cls, path: Path) -> PrometheusSource:
+        """Parse as many series as the first part of the file holds.
+
+        Raises InputError if it is not a response to a range query.
+        """
+        data = read_head(path)
+        whole = len(data) < HEAD_BYTES
+        text = data.decode("utf-8-sig", "replace")
+        if whole or '"result' not in text:
+            data = data if whole else _whole_lines(read_head(path, MAX_BARE))
+            found = _series(_split_responses(data.decode("utf-8-sig", "replace"), path), path)
+        else:
+            found = _first_series(text, path)
+            found += _find_later_series(path, [one.labels for one in found])
+        table = pivot_series(found, None)
+        header = ("execution", "timestamp", *table.metrics)
+        rows = []
+        for i in _select_rows(table):
+            name = table.executions.names[table.executions.codes[i]]
+            values = (repr(float(column[i])) for column in table.columns)
+            rows.append((name, repr(float(table.time[i])), *values))
+        return cls(path, header, tuple(rows))
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The columns' types."""
+        return ("text", *(["number"] * (len(self.header) - 1)))
+
+    @property
+    def n_rows(self) -> int | None:
+        """Unknown before the end."""
+        return None
+
+    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
+        """Read the mapped columns; a row is a time of a container.
+
+        Raises InputError if the file is damaged or too large for JSON, or lacks a mapped metric.
+        """
+        if progress is not None:
+            progress(0.0, "Reading JSON")
+        with open_content(self.path) as stream:
+            data = stream.read(MAX_JSON + 1)
+        if len(data) > MAX_JSON:
+            raise InputError(
+                f"“{self.path.name}” has more than {MAX_JSON >> 30} GiB of JSON.",
+                "Ask Prometheus for a shorter time or fewer containers at once.",
+            )
+        series = _series(_split_responses(data.decode("utf-8-sig", "replace"), self.path), self.path)
+        table = pivot_series(series, mapping)
+        return table.raw(mapping, self.path.name, self.header)
+
+
+def _split_responses(text: str, path: Path) -> list[dict[str, Any]]:
+    """The responses in a file: one, a list of them, or one per line."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as whole:
+        try:
+            data = [json.loads(line) for line in text.splitlines() if line.strip()]
+        except (ValueError, RecursionError):
+            place = (
+                f"row {whole.lineno}, column {whole.colno}"
+                if isinstance(whole, json.JSONDecodeError)
+                else "row 1"
+            )
+            raise InputError(
+                f"“{path.name}” is not valid JSON: it breaks off at {place}.",
+                "Save it again as a whole; of several JSON documents, each on one line.",
+            ) from None
+    return data if isinstance(data, list) else [data]
+
+
+def _whole_lines(data: bytes) -> bytes:
+    """Of a text that was cut, what ends before the cut."""
+    return data if len(data) < MAX_BARE else data[: data.rfind(b"\n") + 1]
+
+
+def _is_series(answer: object) -> bool:
+    return isinstance(answer, dict) and "metric" in answer and not {"data", "result"} & set(answer)
+
+
+def _series(answers: Sequence[object], path: Path) -> list[Series]:
+    if answers and all(map(_is_series, answers)):
+        bare = [_parse_series(entry, number, path) for number, entry in enumerate(answers, start=1)]
+        return _with_samples(_blocks_joined(bare), path)
+    parts: list[list[Series]] = []
+    for answer in answers:
+        if not isinstance(answer, dict):
+            raise _unreadable_response(path)
+        if answer.get("status") == "error":
+            raise InputError(
+                f"“{path.name}” contains a Prometheus error: {answer.get('error', 'unknown')}.",
+                "Correct the query and save its response again.",
+            )
+        data = answer.get("data", answer)
+        result = data.get("result") if isinstance(data, dict) else None
+        if not isinstance(result, list):
+            raise _unreadable_response(path)
+        before = sum(len(part) for part in parts)
+        parts.append([_parse_series(entry, before + i, path) for i, entry in enumerate(result, start=1)])
+    return _with_samples(_distinguish(parts), path)
+
+
+def _with_samples(found: list[Series], path: Path) -> list[Series]:
+    if not any(len(one.time) for one in found):
+        raise InputError(
+            f"“{path.name}” is a Prometheus response without a single sample.",
+            "Ask for a time and containers that have samples.",
+        )
+    return found
+
+
+def _blocks_joined(found: Sequence[Series]) -> list[Series]:
+    """The series, those of the same labels as one: VictoriaMetrics writes a long one in several blocks."""
+    blocks: dict[tuple[tuple[str, str], ...], list[Series]] = {}
+    for one in found:
+        blocks.setdefault(tuple(sorted(one.labels.items())), []).append(one)
+    return [
+        replace(
+            same[0],
+            time=np.concatenate([one.time for one in same]),
+            values=np.concatenate([one.values for one in same]),
+        )
+        for same in blocks.values()
+    ]
+
+
+def _distinguish(answers: Sequence[Sequence[Series]]) -> list[Series]:
+    """All series; numbered where expressions lost their names and two answers are of one container."""
+    known_labels: set[tuple[tuple[str, str], ...]] = set()
+    several = False
+    for answer in answers:
+        unnamed = {tuple(sorted(one.labels.items())) for one in answer if "__name__" not in one.labels}
+        several = several or bool(known_labels & unnamed)
+        known_labels |= unnamed
+    if not several:
+        return [one for answer in answers for one in answer]
+    return [
+        replace(one, metric=f"value {number}")
+        for number, answer in enumerate(answers, start=1)
+        for one in answer
+    ]
+
+
+def _unreadable_response(path: Path) -> InputError:
+    return InputError(
+        f"“{path.name}” is JSON, but neither a response to a Prometheus range query nor a list of samples.",
+        "Save what /api/v1/query_range returns, or one object with named numbers for each sample.",
+    )
+
+
+def _parse_series(entry: object, number: int, path: Path) -> Series:
+    """One series of a response."""
+    try:
+        labels = {str(key): str(value) for key, value in entry.get("metric", {}).items()}  # type: ignore[attr-defined]
+        pairs = entry.get("values") or ([entry["value"]] if "value" in entry else [])  # type: ignore[attr-defined, index, operator]
+        if "timestamps" in entry:  # type: ignore[operator]
+            pairs = list(zip(entry["timestamps"], pairs, strict=True))  # type: ignore[index]
+        seconds = 1e-3 if "timestamps" in entry else 1.0  # type: ignore[operator]
+        time = seconds * np.array([pair[0] for pair in pairs], dtype=np.float64)
+        values = np.array([pair[1] for pair in pairs], dtype=np.float64)
+    except (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
+        raise InputError(
+            f"Series {number} of “{path.name}” cannot be read: {error}.",
+            'Each series needs "metric" and "values": [[time, "number"], …].',
+        ) from None
+    return Series(labels, time, values)
+
+
+def _first_series(text: str, path: Path) -> list[Series]:
+    """The series in the first part of a large response; the last one is cut where the text ends."""
+    start = re.search(r'"result"\s*:\s*\[', text)
+    if start is None:
+        raise _unreadable_response(path)
+    decoder, position = json.JSONDecoder(), start.end()
+    found: list[Series] = []
+    while position < len(text):
+        try:
+            entry, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            end = text.rfind("],", position)
+            try:
+                entry = json.loads(text[position : end + 1] + "]}") if end > position else None
+            except (ValueError, RecursionError):
+                entry = None
+            position = len(text)
+        if isinstance(entry, dict):
+            found.append(_parse_series(entry, len(found) + 1, path))
+        position += len(text[position : position + 1_000]) - len(
+            text[position : position + 1_000].lstrip(", \r\n\t")
+        )
+        if text[position : position + 1] == "]":
+            break
+    if not found:
+        raise _unreadable_response(path)
+    return found
+
+
+def _find_later_series(path: Path, known: Sequence[dict[str, str]]) -> list[Series]:
+    """The series behind the first part of a large response, with the first few samples of each."""
+    known_labels = {tuple(sorted(labels.items())) for labels in known}
+    found: list[Series] = []
+    overlap, n_left = b"", MAX_SEARCHED_BYTES
+    with open_content(path) as stream:
+        while n_left > 0 and (block := stream.read(_BLOCK)):
+            n_left -= len(block)
+            data = overlap + block
+            for start in _START.finditer(data):
+                if start.end() + _FIRST_BYTES > len(data) and len(block) == _BLOCK:
+                    continue  # it is in the next block again, as a whole
+                labels = _labels(start[1])
+                key = tuple(sorted(labels.items()))
+                if labels and key not in known_labels:
+                    known_labels.add(key)
+                    found.append(
+                        _parse_first_samples(labels, data[start.end() - 1 : start.end() + _FIRST_BYTES])
+                    )
+            overlap = data[-_OVERLAP:]
+    return found
+
+
+def _labels(text: bytes) -> dict[str, str]:
+    try:
+        return {str(key): str(value) for key, value in json.loads(text).items()}
+    except ValueError:
+        return {}
+
+
+def _parse_first_samples(labels: dict[str, str], text: bytes) -> Series:
+    """A series of the samples with which it begins."""
+    pairs = [(float(time), value.decode("ascii", "replace")) for time, value in _SAMPLE.findall(text)]
+    numbers = [(time, float(value)) for time, value in pairs if _NUMBER.fullmatch(value)]
+    table = np.array(numbers, dtype=np.float64).reshape(-1, 2)
+    return Series(labels, table[:, 0], table[:, 1])
+
+
+def _select_rows(table: SeriesTable) -> list[int]:
+    """The first rows, and the first of every metric."""
+    rows = set(range(min(SAMPLE_ROWS, len(table.time))))
+    for values in table.columns:
+        rows |= set(np.flatnonzero(np.isfinite(values))[:ROWS_OF_METRIC].tolist())
+    return sorted(rows)
+
+
+FORMATS = (
+    Format(
+        "prometheus_json",
+        "Prometheus JSON",
+        (".json",),
+        lambda start: start.text.startswith(("{", "[")),
+        lambda start: PrometheusSource.open(start.path),
+        '{"status": "success", "data": {"resultType": "matrix", "result": [{"metric": '
+        '{"__name__": "container_memory_usage_bytes", "container": "a"}, "values": '
+        '[[0, "0"], [10, "1"], [20, "2"], [30, "3"], [40, "4"], [50, "5"]]}]}}',
+    ),
+)

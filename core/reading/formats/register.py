@@ -1,0 +1,112 @@
+"""The register of the formats of trace files, which are recognised by their first bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.errors import InputError, RefusedError
+from core.reading.formats import (
+    bitbrains,
+    cgtop,
+    csv,
+    docker_api,
+    docker_stats,
+    dstat,
+    json_lines,
+    kubectl_top,
+    kubernetes_metrics,
+    long_table,
+    mprof,
+    nvidia_smi,
+    parquet,
+    prometheus,
+    psrecord,
+    spaced,
+    sysstat,
+    top,
+    wide_table,
+)
+from core.reading.formats.base import FileStart, find_foreign_kind
+from core.reading.formats.split_time import join_split_times
+from core.reading.formats.unread import find_unsupported
+from core.registry import Registry
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from core.reading.formats.base import Format, Source
+
+FORMATS: Registry[Format] = Registry("format")
+for _formats in (
+    parquet.FORMATS,
+    sysstat.FORMATS,
+    top.FORMATS,
+    docker_stats.FORMATS,
+    docker_api.FORMATS,
+    kubectl_top.FORMATS,
+    kubernetes_metrics.FORMATS,
+    cgtop.FORMATS,
+    psrecord.FORMATS,
+    mprof.FORMATS,
+    nvidia_smi.FORMATS,
+    json_lines.FORMATS,
+    spaced.FORMATS,
+    prometheus.FORMATS,
+    long_table.FORMATS,
+    wide_table.FORMATS,
+    dstat.FORMATS,
+    bitbrains.FORMATS,
+    csv.FORMATS,  # the last: any other text is taken for a table
+):
+    for _format in _formats:
+        FORMATS.add(_format.name, _format)
+
+
+_CATCH_ALL = ("spaced", "csv")
+"""Formats that accept any table, and so outputs of tools that are known to be unsupported."""
+
+
+def open_source(path: Path, as_written: bool = False) -> Source:
+    """Open a file with the reader of its format, recognised by its beginning.
+
+    Raises InputError if it does not exist, is empty, damaged or of an unsupported format.
+    """
+    start = FileStart(path)
+    kind = find_foreign_kind(start.magic)
+    if kind is not None:
+        raise InputError(
+            f"“{path.name}” is {kind}, not a table.", f"Choose one of: {', '.join(list_titles())}."
+        )
+    format_ = next(
+        entry
+        for _, entry in FORMATS.items()
+        if not (as_written and entry.is_pivoted) and entry.recognise(start)
+    )
+    if format_.name in _CATCH_ALL and (unsupported := find_unsupported(start)):
+        raise unsupported
+    try:
+        source = format_.open(start)
+    except RefusedError:
+        raise
+    except InputError as error:
+        raise (find_unsupported(start) or error) from None
+    return source if as_written else join_split_times(source)
+
+
+def list_titles() -> tuple[str, ...]:
+    """List the titles of all formats, the most general first, each once."""
+    return tuple(dict.fromkeys(entry.title for _, entry in reversed(list(FORMATS.items()))))
+
+
+def format_table() -> str:
+    """Return the formats as a Markdown table, for the documentation."""
+    rows = [
+        f"| {entry.title} | `{name}` | {', '.join(f'`{end}`' for end in entry.suffixes)} |"
+        for name, entry in FORMATS.items()
+    ]
+    return "\n".join(["| format | name | usual endings |", "|---|---|---|", *rows])
+
+
+def list_suffixes() -> tuple[str, ...]:
+    """List the usual endings of the names of readable files."""
+    return tuple(dict.fromkeys(end for _, entry in FORMATS.items() for end in entry.suffixes))

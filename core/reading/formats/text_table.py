@@ -1,0 +1,211 @@
+"""Logs as tables, such as those of sar, docker stats and nvidia-smi, and times that loops print before lines.
+
+A parser turns numbered lines into rows of cells under one header; `TextTable` makes a source of these rows.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.errors import InputError
+from core.reading.dates import is_clock, is_date
+from core.reading.formats.base import open_content, strip_escapes
+from core.reading.table import TableBuilder
+from core.traces.validation import ProblemLog
+from core.units import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator
+    from pathlib import Path
+
+    from core.reading.mapping import ColumnMapping
+    from core.reading.table import RawTable
+    from core.reading.tool_facts import ToolFacts
+    from core.traces.validation import Problem
+
+
+SAMPLE_ROWS = 50
+HEAD_LINES = 4_000
+CHUNK_ROWS = 20_000
+MAX_LINE = 2**20
+
+
+class Line(NamedTuple):
+    """A line of a text and its number."""
+
+    number: int
+    text: str
+
+
+class Row(NamedTuple):
+    """The cells of a row by column, and the number of its line."""
+
+    number: int
+    cells: dict[str, str]
+
+
+class IdleRows:
+    """The rows of processes that a tool does not print while they use no CPU.
+
+    Between two rows of a process it had no CPU, and the memory of the earlier one, in every frame that was
+    printed. Before its first row and after its last one it may not have run.
+    """
+
+    def __init__(self, log: ProblemLog, *, prints_idle: bool) -> None:
+        self._log, self._prints_idle = log, prints_idle
+        self._frames: list[str] = []
+        self._place: dict[str, int] = {}
+        self._latest: dict[tuple[str, str], Row] = {}
+        self._count = 0
+
+    def begin_frame(self, stamp: str) -> None:
+        """Begin the answers of another time."""
+        if stamp not in self._place:
+            self._place[stamp] = len(self._frames)
+            self._frames.append(stamp)
+
+    def add(self, row: Row, active: Container[str] | None = None) -> Iterator[Row]:
+        """Yield the idle rows before a row of a process, for `active` frames (None: all), and the row."""
+        key = (row.cells["command"], row.cells["pid"])
+        before = self._latest.get(key)
+        self._latest[key] = row
+        if before is not None and not self._prints_idle:
+            first, last = self._place[before.cells["timestamp"]], self._place[row.cells["timestamp"]]
+            for stamp in self._frames[first + 1 : last]:
+                if active is not None and stamp not in active:
+                    continue
+                self._count += 1
+                yield Row(row.number, before.cells | {"timestamp": stamp, "cpu_percent": "0"})
+        yield row
+
+    def report(self) -> None:
+        """Report the rows that were added."""
+        if self._count:
+            message = f"{plural(self._count, 'row')} of processes that were idle and not printed."
+            self._log.add("idle_rows", message, count=self._count)
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Yield the numbered lines of a text; invalid characters are replaced.
+
+    Raises InputError if a line is too long.
+    """
+    with open_content(path) as stream:
+        start = stream.peek(2)[:2] if isinstance(stream, io.BufferedReader) else b""
+        encoding = "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+        text = io.TextIOWrapper(stream, encoding, errors="replace")
+        number = 0
+        while line := text.readline(MAX_LINE):
+            number += 1
+            if len(line) >= MAX_LINE:
+                raise InputError(
+                    f"Row {number} of “{path.name}” is longer than {MAX_LINE >> 20} MiB.",
+                    "Check that the file has line ends.",
+                )
+            yield Line(number, strip_escapes(line.rstrip("\r\n")))
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A log as a table, by a parser of its lines."""
+
+    path: Path
+    parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]]
+    #: The columns' names, the first rows and their problems.
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    problems: tuple[Problem, ...]
+    #: What the tool measures; None for names of columns from the file.
+    facts: ToolFacts | None = None
+    #: Splits the file into the parser's input.
+    lines: Callable[[Path], Iterator[Line]] = read_lines
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]],
+        expected: str,
+        facts: ToolFacts | None = None,
+        lines: Callable[[Path], Iterator[Line]] = read_lines,
+    ) -> TextTable:
+        """Parse the first lines.
+
+        Raises InputError if they hold no sample of the `expected` output.
+        """
+        log = ProblemLog()
+        first = list(parser(islice(lines(path), HEAD_LINES), log))
+        if not first:
+            raise InputError(
+                f"“{path.name}” looks like {expected}, but its first {HEAD_LINES:,} rows hold no sample.",
+                "Check that the command ran long enough to write measurements.",
+            )
+        header = tuple(dict.fromkeys(name for row in first for name in row.cells))
+        sample = tuple(tuple(row.cells.get(name, "") for name in header) for row in first[:SAMPLE_ROWS])
+        return cls(path, parser, header, sample, log.problems, facts, lines)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Empty: text files state no types."""
+        return ()
+
+    @property
+    def n_rows(self) -> int | None:
+        """Unknown before the end."""
+        return None
+
+    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
+        """Read the mapped columns.
+
+        Raises InputError if a column is missing or the file is damaged.
+        """
+        log = ProblemLog()
+        builder = TableBuilder(mapping, self.header, log)
+        rows, total = self.parser(self.lines(self.path), log), 0
+        while chunk := list(islice(rows, CHUNK_ROWS)):
+            self._report_late_columns(chunk, log)
+            columns = [[row.cells.get(name, "") for row in chunk] for name in self.header]
+            builder.add_cells(columns, [row.number for row in chunk])
+            total += len(chunk)
+            if progress is not None:
+                progress(total / (total + CHUNK_ROWS), f"Reading row {chunk[-1].number:,}")
+        raw = builder.table(self.path.name.split(".")[0])
+        merged = sum(one.count for one in log.problems if one.kind == "duplicate_time")
+        return replace(raw, rows_read=raw.rows_read + merged)
+
+    def _report_late_columns(self, rows: Iterable[Row], log: ProblemLog) -> None:
+        """Report columns that the first rows do not have."""
+        known = set(self.header)
+        for number, name in ((row.number, name) for row in rows for name in row.cells.keys() - known):
+            message = f"Column “{name}” first appears in row {number}, too late to be seen."
+            log.add("late_column", message, row=number, column=name)
+
+
+MAX_WORDS = 6
+"""Number of words of the longest date: Sat 14 Mar 2026 09:00:00 UTC."""
+_TIME_START = re.compile(r"\[?(?:\d{4}[-/.]|\d{1,2}[-/.:]\d|\d{10}|\w{2,4}[.,]? )")
+"""The beginning of times, to skip lines without one quickly."""
+_FRACTION = re.compile(r",(?=\d)")
+_EPOCH = re.compile(r"\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19}")
+
+
+def parse_time_line(line: str) -> str:
+    """Return the time on a line of its own; "" for any other line."""
+    text = _FRACTION.sub(".", line.strip().strip("[]"))
+    return text if _EPOCH.fullmatch(text) or is_date(text) or is_clock(text) else ""
+
+
+def split_time(line: str) -> tuple[str, str]:
+    """Split a line into the time before it, "" without one, and the rest."""
+    if not _TIME_START.match(line):
+        return "", line
+    for n in range(min(MAX_WORDS, len(line.split(maxsplit=MAX_WORDS)) - 1), 0, -1):
+        words = line.split(maxsplit=n)
+        if stamp := parse_time_line(" ".join(words[:n])):
+            return stamp, words[n]
+    return "", line

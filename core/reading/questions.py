@@ -1,0 +1,147 @@
+"""Questions to a person before an import: units and roles that neither names nor values determine."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.reading.dates import CLOCK, DAY_FIRST, YEAR_FIRST
+from core.reading.guessing.cpu_and_memory_columns import (
+    USAGE_NAMES,
+    find_candidates,
+    guess_usage_role,
+    may_be_gpu_memory,
+)
+from core.reading.guessing.order import get_longest_execution_cells
+from core.reading.guessing.times import can_be_times, list_time_units
+from core.reading.guessing.units import list_unit_choices
+from core.reading.mapping import UNKNOWN
+from core.reading.numbers import EMPTY, find_style_of_rows, parse_number
+from core.traces.model import ROLE_NAMES, Role
+from core.units import format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.reading.mapping import ColumnMapping, MappedColumn
+
+MAX_CANDIDATES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a column whose unit or role is ambiguous."""
+
+    #: The column in question.
+    column: str
+    #: Whether the question is about the unit of time.
+    time: bool
+    #: The question, with an example from the file.
+    sentence: str
+    #: Keys of the possible units or roles, the likelier ones first.
+    choices: tuple[str, ...]
+    #: Whether the question is about the role of the column.
+    role: bool = False
+    #: The columns that may have the only role in `choices`.
+    candidates: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the question as a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Question:
+        """Return the question that `to_dict` wrote."""
+        return cls(
+            data["column"],
+            data["time"],
+            data["sentence"],
+            tuple(data["choices"]),
+            data.get("role", False),
+            tuple(data.get("candidates", ())),
+        )
+
+
+def list_questions(
+    mapping: ColumnMapping, header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[Question, ...]:
+    """List the open questions of a suggested mapping."""
+
+    def cells(name: str) -> list[str]:
+        place = header.index(name)
+        return [row[place].strip() for row in rows if place < len(row) and row[place].strip() not in EMPTY]
+
+    found = []
+    if mapping.time is not None and mapping.time_unit == UNKNOWN:
+        execution_cells = get_longest_execution_cells(mapping.time, mapping.executions, header, rows)
+        found.append(_ask_time_unit(mapping.time, cells(mapping.time), execution_cells))
+    style = find_style_of_rows(rows)
+    for one in mapping.features:
+        if one.unit_key == UNKNOWN:
+            values = [
+                number.value
+                for cell in cells(one.column)
+                if (number := parse_number(cell, style)) is not None
+            ]
+            highest = max(values, default=0.0)
+            found.append(
+                _ask_usage_column(one.column, mapping, highest)
+                or _ask_feature(one, highest, any("%" in cell for cell in cells(one.column)))
+            )
+    return tuple(found)
+
+
+def _ask_time_unit(name: str, cells: Sequence[str], execution_cells: Sequence[str]) -> Question:
+    example, choices = cells[0] if cells else "", list_time_units(name, cells, execution_cells)
+    if not can_be_times(cells):
+        sentence = f"“{example}” in “{name}” is not a time that can be read: count the rows instead?"
+        return Question(name, True, sentence, ("none",))
+    if YEAR_FIRST in choices:
+        sentence = f"“{example}” in “{name}”: is the day, the month or the year first?"
+    elif DAY_FIRST in choices:
+        sentence = f"“{example}” in “{name}”: is the day or the month first?"
+    elif CLOCK in choices:
+        sentence = f"“{example}” in “{name}”: is it a time of day, or minutes and seconds?"
+    else:
+        second = next((cell for cell in cells if cell != example), example)
+        sentence = f"In which unit is the time in “{name}”? It begins with {example} and {second}."
+    return Question(name, True, sentence, choices)
+
+
+def _ask_usage_column(name: str, mapping: ColumnMapping, highest: float) -> Question | None:
+    """Ask which column is usage, or whether memory is a GPU's; None if another property is open."""
+    role = guess_usage_role(name)
+    open_ = [one.column for one in mapping.features if one.role is Role.OTHER]
+    if role is None or name not in open_:
+        return None
+    names = [one.column for one in mapping.features]
+    most = f"It is {format_number(highest)} at most in the first rows."
+    roles = {one.role for one in mapping.features}
+    if role is Role.MEMORY and may_be_gpu_memory(name, mapping.executions, names, roles):
+        keys = (Role.MEMORY.value, Role.GPU_MEMORY.value, Role.OTHER.value)
+        sentence = f"Is “{name}” memory of the containers, or of a GPU? {most}"
+        return Question(name, False, sentence, keys, role=True)
+    found = find_candidates(role, open_)[:MAX_CANDIDATES]
+    listed = " or ".join(filter(None, (", ".join(f"“{one}”" for one in found[:-1]), f"“{found[-1]}”")))
+    sentence = f"Which column is {USAGE_NAMES[role]}: {listed}?"
+    return Question(name, False, sentence, (role.value,), role=True, candidates=tuple(found))
+
+
+def _ask_feature(one: MappedColumn, highest: float, percent: bool) -> Question:
+    role_name = ROLE_NAMES.get(one.role, "It")
+    most = f"It is {format_number(highest)} at most in the first rows."
+    if one.role is Role.OTHER:
+        roles = (*(role.value for role in ROLE_NAMES), Role.OTHER.value)
+        return Question(one.column, False, f"What does “{one.column}” measure? {most}", roles, role=True)
+    keys = list_unit_choices(one.role)
+    # values up to 1 may be shares under the name of a percentage
+    if percent or (
+        highest > 1
+        and one.role is Role.CPU
+        and any(word in one.column.lower() for word in ("%", "percent", "pct"))
+    ):
+        shares = [key for key in keys if key.startswith("percent")]
+        return Question(
+            one.column, False, f"{role_name} in “{one.column}” is in percent: of what? {most}", tuple(shares)
+        )
+    return Question(one.column, False, f"In which unit is {role_name} in “{one.column}”? {most}", keys)

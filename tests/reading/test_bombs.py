@@ -1,0 +1,147 @@
+"""Small files that would become large: each is answered within 3 s and 512 MiB, whatever it is."""
+
+import gzip
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+
+from core.errors import InputError
+from core.files import import_ai4dl, load_model
+from core.files.phase_models import safe_pickle
+from core.files.phase_models.safe_pickle import read_pickle
+from core.reading import inspect_file, read_with_report
+from tests.reading.foreign_files import bag, kind, name, pickled, raw, shape, text, whole, wrapped
+from tests.reading.formats import archive_with, formats, unzipped, zipped
+from tests.reading.test_broken_fuzz import MOST_BYTES, MOST_SECONDS, cost_of
+
+MIB = 2**20
+KMEANS = ("sklearn.cluster._kmeans", "KMeans")
+
+
+def used_often(times=60, size=16 * MIB):
+    """An array that is made of the same remembered bytes again and again."""
+    made = name("numpy.core.multiarray", "_reconstruct") + name("numpy", "ndarray")
+    made += whole(0) + b"\x85" + raw(b"b") + b"\x87R"
+    state = b"(" + whole(1) + shape((size,)) + kind(np.dtype("|u1")) + b"\x89h\x00tb"
+    return pickled(b"(" + raw(bytes(size)) + b"q\x00" + (made + state) * times + b"t")
+
+
+def built_often(attributes=30_000, times=60_000):
+    """An object that takes over the same remembered attributes again and again."""
+    items = b"".join(text(f"k{i}") + b"N" for i in range(attributes))
+    return pickled(name(*KMEANS) + b")\x81}(" + items + b"uq\x00b" + b"h\x00b" * times)
+
+
+def texts_of_wide_characters():
+    return pickled(b"(" + text("\U0001f600" + "a" * (20 * MIB)) * 2 + b"t")
+
+
+def giant_shape():
+    array = wrapped(np.ones(3)).replace(shape((3,)), shape((2**28, 4)))
+    return pickled(bag(*KMEANS, {"cluster_centers_": array}))
+
+
+PICKLES = {
+    "used often": used_often,
+    "built often": built_often,
+    "wide texts": texts_of_wide_characters,
+    "a giant shape": giant_shape,
+    "tuples in tuples": lambda: pickled(b")" + b"\x85" * 990_000),
+    "bytes after bytes": lambda: pickled((raw(bytes(MIB))) * 60 + b"\x85"),
+    "nothing but zeros": lambda: bytes(100 * MIB),
+}
+
+
+@pytest.mark.parametrize("make", PICKLES.values(), ids=PICKLES)
+def test_a_foreign_model_stays_small(make, tmp_path):
+    pack = partial(gzip.compress, compresslevel=1)
+    path = formats()["crbm-pickle"].write(tmp_path / "m", pack(make()))
+    assert (path / "crbm1" / "model_dict.pickle").stat().st_size < 2 * MIB
+    assert_refused_cheaply(lambda: import_ai4dl(path))
+
+
+def test_what_is_built_is_counted_not_what_is_read(monkeypatch, refuses):
+    monkeypatch.setattr(safe_pickle, "MAX_BUILT", 10_000)
+    assert len(read_pickle(used_often(8, 1_000))) == 9
+    with refuses(InputError):
+        read_pickle(used_often(12, 1_000))
+    assert read_pickle(built_often(10, 5))
+    with refuses(InputError):
+        read_pickle(built_often(10, 9))
+
+
+def npy(sizes, dtype, body):
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {sizes}, }}".encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + body
+
+
+def with_centres(*array):
+    return archive_with(arrays=zipped({"centres.npy": npy(*array)}))
+
+
+def expanded(times):
+    """A model that says that its phases were divided many times."""
+    one = npy("(2, 3)", "<f4", bytes(24))
+    phases = [{"phase": 2 * i + 2, "ids": [2 * i + 3, 2 * i + 4]} for i in range(times)]
+    arrays = formats()["model-npz"].content
+    told = archive_with(
+        arrays=zipped({**unzipped(arrays), **{f"expansion_{i}.npy": one for i in range(times)}})
+    )
+    facts = {**json.loads(unzipped(told)["model.json"]), "expansions": phases}
+    return zipped({**unzipped(told), "model.json": json.dumps(facts).encode()})
+
+
+ARCHIVES = {
+    "lists": lambda: archive_with(facts=b"[" + b"[]," * (5 * MIB) + b"[]]"),
+    "as many lists as may be": lambda: archive_with(facts=b"[" + b"[]," * 499_990 + b"[]]"),
+    "wide text": lambda: archive_with(facts=b'{"a":"\xf0\x9f\x98\x80' + b"a" * (15 * MIB) + b'"}'),
+    "depth": lambda: archive_with(facts=b"[" * 990_000),
+    "a large array": lambda: with_centres("(1024, 15000)", "<f4", bytes(1024 * 15_000 * 4)),
+    "an array of small numbers": lambda: with_centres("(1024, 60000)", "|i1", bytes(1024 * 60_000)),
+    "an array of giant shape": lambda: with_centres("(4000000000, 4000000000)", "<f8", b""),
+    "more zeros than allowed": lambda: zipped({"model.json": bytes(100 * MIB), "arrays.npz": b""}),
+    "many expansions": lambda: expanded(4_000),
+}
+
+
+@pytest.mark.parametrize("make", ARCHIVES.values(), ids=ARCHIVES)
+def test_a_model_of_our_own_stays_small(make, tmp_path):
+    path = tmp_path / "m.zip"
+    path.write_bytes(make())
+    assert path.stat().st_size < 2 * MIB
+    assert_refused_cheaply(lambda: load_model(path))
+
+
+def assert_refused_cheaply(read):
+    def refused():
+        with pytest.raises(InputError) as caught:
+            read()
+        assert caught.value.hint
+
+    seconds, size = cost_of(refused)
+    assert seconds <= MOST_SECONDS
+    assert size <= MOST_BYTES
+
+
+ODD_TABLES = {
+    "thousands of digits": lambda: f"a,b\n1,{'9' * 20_000}\n{'9' * 20_000}x,1\n2,3\n3,4\n",
+    "brackets in names": lambda: f"a,{'(' * 100_000}\n1,2\n3,4\n",
+    "thousands of columns": lambda: "\n".join(
+        ",".join(f"{c}{i}" for i in range(5_000)) for c in ("c", "1", "2")
+    ),
+    "digits of docker stats": lambda: (
+        f'{{"Name":"a","CPUPerc":"1%","MemUsage":"{"9" * 100_000}x / 1GiB"}}\n' * 2
+    ),
+}
+
+
+@pytest.mark.parametrize("make", ODD_TABLES.values(), ids=ODD_TABLES)
+def test_a_small_table_takes_no_time(make, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(make())
+    inspect_file(path)
+    seconds, size = cost_of(lambda: read_with_report(path))
+    assert seconds <= MOST_SECONDS
+    assert size <= MOST_BYTES
