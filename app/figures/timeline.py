@@ -182,9 +182,8 @@ class Series:
     values: FloatArray
     #: Its canonical unit.
     unit: Unit
-    #: The limit and the request that were set, shape (n,), or None.
+    #: The limit that was set, shape (n,), or None.
     limit: FloatArray | None = None
-    request: FloatArray | None = None
     #: The allocation of a policy, shape (n,), or None.
     allocation: FloatArray | None = None
     #: That policy's name.
@@ -197,6 +196,8 @@ class Series:
     scale: Scale | None = None
     #: Whether samples are sparse, such as a loss: the points are connected.
     sparse: bool = False
+    #: The request that was set, shape (n,), or None.
+    request: FloatArray | None = None
 
     @property
     def axis_scale(self) -> Scale:

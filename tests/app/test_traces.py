@@ -18,6 +18,7 @@ from app.ui.links import Query
 from app.ui.phases import titles
 from core.bootstrap import worker_for
 from core.errors import InputError
+from core.reading.formats.docker_stats import FACTS
 from core.reading.layouts import recognise_layout
 from core.reading.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
@@ -44,7 +45,7 @@ class Inspected:
         names = tuple(header.split(","))
         row = tuple("a" if name in TEXTS else "1.5" for name in names)
         found = recognise_layout(
-            names, (row, row), "docker_stats" if header == HEADERS["docker_stats"] else ""
+            names, (row, row), facts=FACTS if header == HEADERS["docker_stats"] else None
         )
         self.mapping: ColumnMapping | None = found.mapping
         self.label, self.reasons, self.layout = found.label, found.reasons, found.layout
@@ -192,7 +193,7 @@ def badges(table):
         ("assumed_unit", "check"),
         ("counter_reset", "note"),
         ("ragged", "dropped"),
-        ("negative", "dropped"),
+        ("negative", "filled"),
         ("missing", "filled"),
         ("duplicate_time", "merged"),
         ("unsorted", "sorted"),
@@ -283,7 +284,7 @@ def test_an_import_that_ended_before_it_was_drawn_is_still_asked_for_its_set(pla
 
 
 def test_an_import_that_keeps_nothing_says_all_that_was_found(place):
-    rows = "".join(f"a,{t},-1,2048\n" for t in range(9)) + "".join(f"a,no,{t},1\n" for t in range(5))
+    rows = "".join(f"a,{t},-1,-1\n" for t in range(9)) + "".join(f"a,no,{t},1\n" for t in range(5))
     made = upload(place, "execution,timestamp,cpu_cores,memory_bytes\n" + rows)
     task = place.uploads.accept(made, None, "Nothing")
     run(place, task)

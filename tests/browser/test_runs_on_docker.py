@@ -52,7 +52,7 @@ def test_flowcon_is_started_watched_compared_and_released(page, live, docker_cli
 
 def start(page, live):
     page.goto(f"{live.base_url}/runs?look=build")
-    page.locator("#run-mode").get_by_text("YAML", exact=True).click()
+    page.get_by_role("button", name="Edit as text").click()
     area = page.get_by_label("Experiment as YAML or JSON")
     expect(area).to_have_value(re.compile("version: 1"))
     area.fill(FLOWCON)

@@ -214,7 +214,6 @@ def series(
             traces.column(lane.features[0].name),
             lane.unit,
             None if lane.limit is None else traces.column(lane.limit.name),
-            None if lane.request is None else traces.column(lane.request.name),
             allocated.get(lane.role),
             policy,
             [
@@ -224,6 +223,7 @@ def series(
             lane.names[0],
             scale_for(labelling.statistics, lane.role, lane.unit),
             lane.role is Role.LOSS,
+            None if lane.request is None else traces.column(lane.request.name),
         )
         for lane in view.lanes
     ]
