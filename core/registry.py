@@ -68,6 +68,10 @@ class Registry(Generic[T]):
         """Count the entries."""
         return len(self._entries)
 
+    def values(self) -> list[T]:
+        """The entries in the order of the register."""
+        return [entry for _, entry in self.items()]
+
     def items(self) -> Iterator[tuple[str, T]]:
         """Go through names and entries in the order of registration."""
         return iter(self._entries.items())

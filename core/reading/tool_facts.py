@@ -72,6 +72,8 @@ class ToolFacts:
     columns: tuple[ToolColumn, ...]
     #: The columns that name an execution together.
     executions: tuple[str, ...] = ()
+    #: The column of the machine, which names executions, too, where there are several.
+    place: str = ""
     #: The columns of attributes.
     attributes: tuple[str, ...] = ()
     #: The column of time; without it rows are `period` seconds apart.
@@ -95,6 +97,8 @@ class ToolFacts:
             return None
         features = tuple(one for _, one in found if one in kept)
         executions = tuple(name for name in self.executions if name in head.header)
+        if self.place in head.header and len(set(head.column(self.place))) > 1:
+            executions = (self.place, *executions)
         mapping = ColumnMapping(
             features,
             executions[0] if executions else None,

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from core.errors import InputError
 from core.reading import inspect_file, read_with_report
 from core.traces.model import Role
 
@@ -98,16 +97,6 @@ def test_containers_of_one_name_on_two_hosts_are_two(tmp_path, kind):
     head = ["ts,host,name,cpu,mem"] if kind == "csv" else []
     traces = read(tmp_path, "\n".join([*head, *lines]) + "\n", f"t.{'jsonl' if kind == 'json' else kind}")
     assert traces.ids == ("n0/web", "n1/web")
-
-
-def test_a_recording_of_two_machines_is_refused(tmp_path, refuses):
-    def part(host):
-        lines = "".join(f"09:00:{i:02}  0  7  5{i % 10}.00  1  python3\n" for i in range(1, 20))
-        banner = f"Linux 6.1 ({host}) \t01/15/2024 \t_x86_64_\t(4 CPU)"
-        return f"{banner}\n\n09:00:00  UID  PID  %CPU  CPU  Command\n{lines}\n"
-
-    with refuses(InputError):
-        read(tmp_path, part("a") + part("b"), "t.txt")
 
 
 def of_cpu(tmp_path, text):

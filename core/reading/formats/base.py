@@ -148,6 +148,8 @@ class FileStart:
 
     #: The file.
     path: Path
+    #: The number of lines above what is looked at.
+    skip: int = 0
     _opened: dict[Callable[[Path], Any], Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -158,7 +160,13 @@ class FileStart:
     @cached_property
     def text(self) -> str:
         """The first 64 KiB of the unpacked content as text, without leading blanks and escape codes."""
-        return strip_escapes(read_head(self.path, TEXT_BYTES).decode("utf-8-sig", "replace")).lstrip()
+        return "".join(self.lines[self.skip :]).lstrip()
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the first 64 KiB."""
+        text = strip_escapes(read_head(self.path, TEXT_BYTES).decode("utf-8-sig", "replace"))
+        return text.splitlines(keepends=True)
 
     def open_once(self, opener: Callable[[Path], S]) -> S:
         """Open the file with a reader, once for all formats."""
@@ -224,3 +232,5 @@ class Format:
     example: str | bytes = ""
     #: Whether its tables are pivoted, because columns or texts in rows name executions and metrics.
     is_pivoted: bool = False
+    #: Whether a tool prints it, so that other text may stand above it.
+    is_of_tool: bool = False

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from core.reading.formats.base import Format
 from core.reading.formats.docker_stats import FACTS
-from core.reading.formats.text_table import Row, TextTable, parse_time_line, split_time
+from core.reading.formats.text_table import Row, parse_time_line, split_time, tool_format
 from core.units import BINARY_FACTORS, plural
 
 if TYPE_CHECKING:
@@ -92,12 +91,15 @@ def _select_leaves(answer_rows: list[Row], sums: set[str]) -> Iterator[Row]:
 
 
 FORMATS = (
-    Format(
+    tool_format(
         "cgtop",
         "systemd-cgtop",
         (".txt", ".log"),
-        lambda start: is_cgtop(start.text),
-        lambda start: TextTable.open(start.path, parse, "output of systemd-cgtop", FACTS),
-        "".join(f"/ 212 90.0 3.4G - -\nsystem.slice/a.service 24 8{i}.0 51{i}.0M - -\n\n" for i in range(5)),
+        is_cgtop,
+        parse,
+        example="".join(
+            f"/ 212 90.0 3.4G - -\nsystem.slice/a.service 24 8{i}.0 51{i}.0M - -\n\n" for i in range(5)
+        ),
+        facts=FACTS,
     ),
 )

@@ -197,7 +197,12 @@ def find_dialect(path: Path) -> CsvDialect:
         message = f"Row {header_lines} (the header) has one cell fewer than the rows below it."
         problems.append(problem("unnamed_index", message, row=header_lines, column=INDEX))
     header = _make_names(names, body, problems)
-    sample = tuple(tuple(cells) for _, cells in body[:EVIDENCE_ROWS])
+    repeated = list(header)
+    sample = tuple(
+        tuple(cells)
+        for _, cells in body[:EVIDENCE_ROWS]
+        if cells[0].strip() != header[0] or [cell.strip() for cell in cells] != repeated
+    )
     style, is_proven = find_style_and_evidence_of_rows(sample)
     if not is_proven and separator != ",":  # where a comma separates cells, it is no decimal mark
         problems.append(_describe_assumed_points(style, header_lines + 1))

@@ -11,10 +11,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from core.reading.formats.base import Format
 from core.reading.formats.docker_stats import clear_host_limit
 from core.reading.formats.json_lines import read_objects
-from core.reading.formats.text_table import Row, TextTable
+from core.reading.formats.text_table import Row, tool_format
 from core.reading.tool_facts import ToolColumn, ToolFacts
 from core.traces.model import Role
 
@@ -91,18 +90,18 @@ _FACTS = ToolFacts(
     executions=("name",),
 )
 FORMATS = (
-    Format(
+    tool_format(
         "docker_api",
         "Docker's API",
         (".jsonl", ".json"),
-        lambda start: _BEGINS.match(start.text) is not None,
-        lambda start: TextTable.open(
-            start.path, parse, "answers of Docker's stats", _FACTS, lines=read_objects
-        ),
-        "".join(
+        lambda text: _BEGINS.match(text) is not None,
+        parse,
+        example="".join(
             f'{{"name": "/a", "read": "2026-01-31T12:00:0{i}Z", "cpu_stats": {{"cpu_usage": {{"total_usage": '
             f'{i + 1}00000000}}}}, "memory_stats": {{"usage": {9_000_000 + i}, "limit": 2147483648}}}}\n'
             for i in range(7)
         ),
+        facts=_FACTS,
+        lines=read_objects,
     ),
 )

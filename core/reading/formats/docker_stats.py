@@ -19,8 +19,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
-from core.reading.formats.base import Format
-from core.reading.formats.text_table import Row, TextTable, parse_time_line, split_time
+from core.reading.formats.text_table import Row, parse_time_line, split_time, tool_format
 from core.reading.tool_facts import ToolColumn, ToolFacts
 from core.traces.model import Role
 from core.units import GIB, MIB, SUFFIX_FACTORS, Unit, plural
@@ -415,29 +414,31 @@ FACTS = ToolFacts(
 )
 
 FORMATS = (
-    Format(
+    tool_format(
         "docker_stats_csv",
         "docker stats",
         (".csv", ".txt"),
-        lambda start: is_csv(start.text),
-        lambda start: TextTable.open(start.path, parse_csv, "docker stats between separators", FACTS),
-        "name,cpu,mem\n" + "a,5.00%,1MiB / 2MiB\n" * 5,
+        is_csv,
+        parse_csv,
+        example="name,cpu,mem\n" + "a,5.00%,1MiB / 2MiB\n" * 5,
+        facts=FACTS,
     ),
-    Format(
+    tool_format(
         "docker_stats_json",
         "docker stats",
         (".json",),
-        lambda start: is_json(start.text),
-        lambda start: TextTable.open(start.path, parse_json, "JSON lines of docker stats", FACTS),
-        '{"Name": "a", "CPUPerc": "5.00%", "MemUsage": "1MiB / 2MiB", "NetIO": "1kB / 2kB", "PIDs": "3"}\n'
-        * 6,
+        is_json,
+        parse_json,
+        example='{"Name": "a", "CPUPerc": "5.00%", "MemUsage": "1MiB / 2MiB", "PIDs": "3"}\n' * 6,
+        facts=FACTS,
     ),
-    Format(
+    tool_format(
         "docker_stats",
         "docker stats",
         (".txt",),
-        lambda start: is_table(start.text),
-        lambda start: TextTable.open(start.path, parse_table, "a table of docker stats", FACTS),
-        "NAME  CPU %  MEM USAGE / LIMIT\n" + "a  5.00%  1MiB / 2MiB\n" * 5,
+        is_table,
+        parse_table,
+        example="NAME  CPU %  MEM USAGE / LIMIT\n" + "a  5.00%  1MiB / 2MiB\n" * 5,
+        facts=FACTS,
     ),
 )

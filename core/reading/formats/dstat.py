@@ -13,9 +13,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from core.reading.formats.base import Format
 from core.reading.formats.sysstat import MACHINE_FACTS
-from core.reading.formats.text_table import Row, TextTable
+from core.reading.formats.text_table import Row, tool_format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -126,14 +125,16 @@ def _advance_date(year: str, month: int, values: dict[tuple[str, str], str]) -> 
 
 
 FORMATS = (
-    Format(
+    tool_format(
         "dstat",
         "dstat",
         (".csv",),
-        lambda start: is_dstat(start.text),
-        lambda start: TextTable.open(start.path, parse, "a file of dstat", MACHINE_FACTS),
-        '"Dstat 0.7.4 CSV output"\n"Host:","h"\n"Cmdline:","dstat",,,,"Date:","15 Jan 2026 10:00:00 UTC"\n\n'
+        is_dstat,
+        parse,
+        example='"Dstat 0.7.4 CSV output"\n"Host:","h"\n'
+        '"Cmdline:","dstat",,,,"Date:","15 Jan 2026 10:00:00 UTC"\n\n'
         '"system","total cpu usage",,"memory usage",\n"time","usr","idl","used","free"\n'
         + "".join(f"15-01 10:00:{i}0,5.0,{90 - i}.0,5e8,1e9\n" for i in range(7)),
+        facts=MACHINE_FACTS,
     ),
 )

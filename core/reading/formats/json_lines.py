@@ -12,8 +12,8 @@ import re
 from typing import TYPE_CHECKING
 
 from core.errors import InputError
-from core.reading.formats.base import Format, open_content
-from core.reading.formats.text_table import MAX_LINE, Line, Row, TextTable
+from core.reading.formats.base import open_content
+from core.reading.formats.text_table import MAX_LINE, Line, Row, tool_format
 from core.reading.numbers import parse_number
 
 if TYPE_CHECKING:
@@ -119,13 +119,15 @@ def is_records(start: str) -> bool:
     return bool(list_start) or start[next_place : next_place + 1] == "{"
 
 
-def read_objects(path: Path) -> Iterator[Line]:
-    """The objects of a text, each on a line and numbered from 1.
+def read_objects(path: Path, skip: int = 0) -> Iterator[Line]:
+    """The objects of a text behind its first lines, each on a line and numbered from 1.
 
     Raises InputError if one is too long to be a sample.
     """
     with open_content(path) as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace")
+        for _ in range(skip):
+            text.readline(MAX_LINE)
         buffer = text.read(MAX_LINE)
         list_start = _LIST.match(buffer)
         position, number = list_start.end() if list_start else 0, 0
@@ -175,22 +177,23 @@ def _object(text: str, position: int) -> tuple[str | None, int]:
 
 
 FORMATS = (
-    Format(
+    tool_format(
         "json_records",
         "JSON records",
         (".json",),
-        lambda start: is_records(start.text),
-        lambda start: TextTable.open(start.path, parse, "a list of JSON objects", lines=read_objects),
-        '[{"container": "a", "cpu_cores": 0.5, "memory": {"bytes": 250000000}}'
+        is_records,
+        parse,
+        example='[{"container": "a", "cpu_cores": 0.5, "memory": {"bytes": 250000000}}'
         + ',\n {"container": "a", "cpu_cores": 0.7, "memory": {"bytes": 260000000}}' * 5
         + "]",
+        lines=read_objects,
     ),
-    Format(
+    tool_format(
         "json_lines",
         "JSON lines",
         (".jsonl", ".ndjson", ".json"),
-        lambda start: is_samples(start.text),
-        lambda start: TextTable.open(start.path, parse, "JSON lines"),
-        '{"container": "a", "cpu_cores": 0.5, "memory": {"bytes": 250000000}}\n' * 6,
+        is_samples,
+        parse,
+        example='{"container": "a", "cpu_cores": 0.5, "memory": {"bytes": 250000000}}\n' * 6,
     ),
 )

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from core.reading.formats.base import Format
-from core.reading.formats.text_table import Row, TextTable, parse_time_line, split_time
+from core.reading.formats.text_table import Row, parse_time_line, split_time, tool_format
 from core.reading.tool_facts import ToolColumn, ToolFacts
 from core.traces.model import Role
 
@@ -79,15 +78,16 @@ _FACTS = ToolFacts(
 )
 
 FORMATS = (
-    Format(
+    tool_format(
         "kubectl_top",
         "kubectl top",
         (".txt", ".log"),
-        lambda start: is_top(start.text),
-        lambda start: TextTable.open(start.path, parse, "the answer of kubectl top", _FACTS),
-        "".join(
+        is_top,
+        parse,
+        example="".join(
             f"2026-01-31T12:00:{10 + 5 * i}Z\nNAME  CPU(cores)  MEMORY(bytes)\ntrain-1  {500 + i}m  512Mi\n"
             for i in range(6)
         ),
+        facts=_FACTS,
     ),
 )

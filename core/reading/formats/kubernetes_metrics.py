@@ -11,9 +11,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from core.reading.formats.base import Format
 from core.reading.formats.json_lines import read_objects
-from core.reading.formats.text_table import Row, TextTable
+from core.reading.formats.text_table import Row, tool_format
 from core.reading.tool_facts import ToolColumn, ToolFacts
 from core.traces.model import Role
 
@@ -63,19 +62,19 @@ _FACTS = ToolFacts(
     attributes=("namespace",),
 )
 FORMATS = (
-    Format(
+    tool_format(
         "kubernetes_metrics",
         "metrics.k8s.io",
         (".jsonl", ".json"),
-        lambda start: _BEGINS.match(start.text) is not None,
-        lambda start: TextTable.open(
-            start.path, parse, "answers of metrics.k8s.io", _FACTS, lines=read_objects
-        ),
-        "".join(
+        lambda text: _BEGINS.match(text) is not None,
+        parse,
+        example="".join(
             '{"kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "items": [{"metadata": '
             f'{{"name": "a", "namespace": "ml"}}, "timestamp": "2026-01-31T12:00:{10 + i}Z", "containers": '
             f'[{{"name": "m", "usage": {{"cpu": "{i + 1}00000000n", "memory": "60000{i}Ki"}}}}]}}]}}\n'
             for i in range(6)
         ),
+        facts=_FACTS,
+        lines=read_objects,
     ),
 )

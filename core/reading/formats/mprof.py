@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from core.reading.formats.base import Format
-from core.reading.formats.text_table import Row, TextTable
+from core.reading.formats.text_table import Row, tool_format
 from core.reading.tool_facts import ToolColumn, ToolFacts
 from core.traces.model import Role
 
@@ -48,12 +47,13 @@ _FACTS = ToolFacts(
 )
 
 FORMATS = (
-    Format(
+    tool_format(
         "mprof",
         "memory_profiler",
         (".dat",),
-        lambda start: _BEGINS.match(start.text) is not None,
-        lambda start: TextTable.open(start.path, parse, "what mprof run writes", _FACTS),
-        "CMDLINE python train.py\n" + "".join(f"MEM 2{i}.5 176000000{i}.0000\n" for i in range(6)),
+        lambda text: _BEGINS.match(text) is not None,
+        parse,
+        example="CMDLINE python train.py\n" + "".join(f"MEM 2{i}.5 176000000{i}.0000\n" for i in range(6)),
+        facts=_FACTS,
     ),
 )

@@ -15,8 +15,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from core.errors import format_names
-from core.reading.formats.base import Format
-from core.reading.formats.text_table import Line, Row, TextTable
+from core.reading.formats.text_table import Line, Row, tool_format
 from core.reading.tool_facts import ToolColumn, ToolFacts
 from core.traces.model import Role
 
@@ -260,41 +259,45 @@ _FACTS = ToolFacts(
 )
 
 FORMATS = (
-    Format(
+    tool_format(
         "nvidia_smi",
         "nvidia-smi",
         (".csv", ".txt"),
-        lambda start: is_query(start.text),
-        lambda start: TextTable.open(start.path, parse_query, "the answer of nvidia-smi", _FACTS),
-        "timestamp, index, utilization.gpu [%], memory.used [MiB]\n"
+        is_query,
+        parse_query,
+        example="timestamp, index, utilization.gpu [%], memory.used [MiB]\n"
         + "".join(f"2026/01/31 12:00:0{i}.000, 0, 9{i} %, 1000 MiB\n" for i in range(6)),
+        facts=_FACTS,
     ),
-    Format(
+    tool_format(
         "nvidia_smi_noheader",
         "nvidia-smi",
         (".csv", ".txt"),
-        lambda start: has_no_header(start.text),
-        lambda start: TextTable.open(start.path, parse_without_header, "a query of nvidia-smi", _FACTS),
-        "".join(
+        has_no_header,
+        parse_without_header,
+        example="".join(
             f"2026/01/31 12:00:0{i}.000, 9{i} %, 4{i} %, 1000 MiB, 24000 MiB, 30, 250.6{i} W\n"
             for i in range(6)
         ),
+        facts=_FACTS,
     ),
-    Format(
+    tool_format(
         "nvidia_dmon",
         "nvidia-smi",
         (".txt", ".log"),
-        lambda start: is_dmon(start.text),
-        lambda start: TextTable.open(start.path, parse_dmon, "the output of nvidia-smi dmon", _FACTS),
-        "#Date Time gpu pwr sm mem\n#YYYYMMDD HH:MM:SS Idx W % %\n"
+        is_dmon,
+        parse_dmon,
+        example="#Date Time gpu pwr sm mem\n#YYYYMMDD HH:MM:SS Idx W % %\n"
         + "".join(f"20260131 12:00:0{i} 0 250 9{i} 40\n" for i in range(6)),
+        facts=_FACTS,
     ),
-    Format(
+    tool_format(
         "dcgmi_dmon",
         "dcgmi dmon",
         (".txt", ".log"),
-        lambda start: is_dcgmi(start.text),
-        lambda start: TextTable.open(start.path, parse_dmon, "the output of dcgmi dmon", _FACTS),
-        "#Entity GPUTL MCUTL POWER\nID W\n" + "".join(f"GPU 0 9{i} 40 250.{i}\n" for i in range(6)),
+        is_dcgmi,
+        parse_dmon,
+        example="#Entity GPUTL MCUTL POWER\nID W\n" + "".join(f"GPU 0 9{i} 40 250.{i}\n" for i in range(6)),
+        facts=_FACTS,
     ),
 )

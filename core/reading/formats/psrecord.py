@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from core.reading.formats.base import Format
-from core.reading.formats.text_table import Row, TextTable
+from core.reading.formats.text_table import Row, tool_format
 from core.reading.tool_facts import ToolColumn, ToolFacts
 from core.traces.model import Role
 
@@ -51,13 +50,14 @@ _FACTS = ToolFacts(
 )
 
 FORMATS = (
-    Format(
+    tool_format(
         "psrecord",
         "psrecord",
         (".txt", ".log"),
-        lambda start: _HEADER.match(start.text) is not None,
-        lambda start: TextTable.open(start.path, parse, "a log of psrecord", _FACTS),
-        "# Elapsed time   CPU (%)     Real (MB)   Virtual (MB)\n"
+        lambda text: _HEADER.match(text) is not None,
+        parse,
+        example="# Elapsed time   CPU (%)     Real (MB)   Virtual (MB)\n"
         + "".join(f"{i}.0  50.0  100.{i}  200.0\n" for i in range(6)),
+        facts=_FACTS,
     ),
 )

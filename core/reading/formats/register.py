@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, RefusedError
@@ -82,8 +83,10 @@ def open_source(path: Path, as_written: bool = False) -> Source:
         for _, entry in FORMATS.items()
         if not (as_written and entry.is_pivoted) and entry.recognise(start)
     )
-    if format_.name in _CATCH_ALL and (unsupported := find_unsupported(start)):
-        raise unsupported
+    if format_.name in _CATCH_ALL:
+        if unsupported := find_unsupported(start):
+            raise unsupported
+        start, format_ = _find_below_text(start, format_) or (start, format_)
     try:
         source = format_.open(start)
     except RefusedError:
@@ -91,6 +94,25 @@ def open_source(path: Path, as_written: bool = False) -> Source:
     except InputError as error:
         raise (find_unsupported(start) or error) from None
     return source if as_written else join_split_times(source)
+
+
+MAX_PREAMBLE = 20
+"""The number of lines above a tool's output that are looked at."""
+_SEPARATORS = re.compile(r"[,;|\t]")
+
+
+def _find_below_text(start: FileStart, other: Format) -> tuple[FileStart, Format] | None:
+    """Find another tool's output below lines of text, such as the command that printed it, or None."""
+    for skip, line in enumerate(start.lines[:MAX_PREAMBLE], start=1):
+        if len(_SEPARATORS.findall(line)) > 1:
+            return None  # a row of a table, whose header would be lost
+        if not "".join(start.lines[skip : skip + 1]).strip():
+            continue
+        below = FileStart(start.path, skip)
+        for format_ in FORMATS.values():
+            if format_.is_of_tool and format_ is not other and format_.recognise(below):
+                return below, format_
+    return None
 
 
 def list_titles() -> tuple[str, ...]:

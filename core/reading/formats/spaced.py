@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.reading.dates import is_clock, is_date
-from core.reading.formats.base import Format
 from core.reading.formats.csv_dialect import holds_names
-from core.reading.formats.text_table import Row, TextTable
+from core.reading.formats.text_table import Row, tool_format
 from core.reading.numbers import is_number
 
 if TYPE_CHECKING:
@@ -70,12 +69,12 @@ def _cells(words: Sequence[str], width: int) -> list[str]:
 
 
 FORMATS = (
-    Format(
+    tool_format(
         "spaced",
         "table with spaces",
         (".txt", ".log", ".dat"),
-        lambda start: is_spaced(start.text),
-        lambda start: TextTable.open(start.path, parse, "a table with spaces"),
-        "time  cpu_cores  memory_mib\n" + "".join(f"{10 * i}  0.{i}  51{i}\n" for i in range(6)),
+        is_spaced,
+        parse,
+        example="time  cpu_cores  memory_mib\n" + "".join(f"{10 * i}  0.{i}  51{i}\n" for i in range(6)),
     ),
 )

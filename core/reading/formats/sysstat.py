@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from core.errors import InputError
-from core.reading.formats.base import Format
-from core.reading.formats.text_table import IdleRows, Line, Row, TextTable
+from core.reading.formats.text_table import HEAD_LINES, IdleRows, Line, Row, tool_format
 from core.reading.tool_facts import ToolColumn, ToolFacts
 from core.traces.model import Role
 from core.units import plural
@@ -257,7 +256,7 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         words = text.lstrip("# ").split()
         before = clock.host
         if not words or clock.begins(text):
-            if before not in ("", clock.host):
+            if before not in ("", clock.host) and number > HEAD_LINES:  # too late to be seen
                 raise InputError(
                     f"Row {number} begins what another machine, “{clock.host}”, measured.",
                     "Split the file there and import its parts.",
@@ -269,7 +268,7 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             header = names
             if split is not None:
                 of_day = split[0]
-                found.add_interval(header, clock.at(header, of_day) + delay)
+                found.add_interval(header, clock.host, clock.at(header, of_day) + delay)
             continue
         if split is not None:
             cells = split[1]
@@ -284,7 +283,9 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             continue
         stamp = words[0] if split is None else str(int(clock.at(header, split[0]).timestamp()))
         last = len(header) - 1
-        found.add(number, stamp, dict(zip(header, [*cells[:last], " ".join(cells[last:])], strict=True)))
+        found.add(
+            number, stamp, clock.host, dict(zip(header, [*cells[:last], " ".join(cells[last:])], strict=True))
+        )
     yield from found.with_idle_rows(log)
 
 
@@ -293,20 +294,20 @@ class _ProcessRows:
 
     def __init__(self) -> None:
         self.rows: dict[tuple[str, ...], Row] = {}
-        self._intervals: dict[str, None] = {}
+        self._intervals: set[tuple[str, str]] = set()
 
-    def add_interval(self, header: Sequence[str], end: datetime) -> None:
+    def add_interval(self, header: Sequence[str], host: str, end: datetime) -> None:
         """Remember an interval for which CPU is printed, even if no process used any."""
         if "%CPU" in header:
-            self._intervals[str(int(end.timestamp()))] = None
+            self._intervals.add((host, str(int(end.timestamp()))))
 
     def with_idle_rows(self, log: ProblemLog) -> Iterator[Row]:
         """The rows in the order of the file, and those of intervals in which a process used no CPU."""
-        measured = {row.cells["timestamp"] for row in self.rows.values() if "cpu_percent" in row.cells}
-        intervals = sorted({*self._intervals, *measured}, key=float)
+        cells = [row.cells for row in self.rows.values() if "cpu_percent" in row.cells]
+        intervals = self._intervals | {(one["hostname"], one["timestamp"]) for one in cells}
         idle = IdleRows(log, prints_idle=self._prints_idle())
-        for stamp in intervals:
-            idle.begin_frame(stamp)
+        for host, stamp in sorted(intervals, key=lambda one: float(one[1])):
+            idle.begin_frame(stamp, host)
         yield from (row for row in self.rows.values() if "cpu_percent" not in row.cells)
         for row in self.rows.values():
             if "cpu_percent" in row.cells:
@@ -318,11 +319,12 @@ class _ProcessRows:
         cells = [row.cells["cpu_percent"] for row in self.rows.values() if "cpu_percent" in row.cells]
         return sum(cell.strip("0.") == "" for cell in cells) > _MAX_ZEROS * len(cells)
 
-    def add(self, number: int, stamp: str, cells: dict[str, str]) -> None:
+    def add(self, number: int, stamp: str, host: str, cells: dict[str, str]) -> None:
         """Add a line; one that measures again what is known stays a row of its own."""
         if cells.get("TID", "-") != "-":
             return
-        process = {"timestamp": stamp, "command": cells["Command"], "pid": cells.get("PID") or cells["TGID"]}
+        process = {"hostname": host, "timestamp": stamp, "command": cells["Command"]}
+        process["pid"] = cells.get("PID") or cells["TGID"]
         usage = {
             _NAMES.get(name, name): _COMMA.sub(r"\1.\2", cell)
             for name, cell in cells.items()
@@ -376,34 +378,38 @@ PROCESS_FACTS = ToolFacts(
         ToolColumn("write_kib_per_s", Role.BLOCK_OUT, "kib_per_s"),
     ),
     executions=("command", "pid"),
+    place="hostname",
 )
 
 FORMATS = (
-    Format(
+    tool_format(
         "pidstat",
         "pidstat",
         (".txt", ".log"),
-        lambda start: is_pidstat(start.text),
-        lambda start: TextTable.open(start.path, parse, "output of pidstat", PROCESS_FACTS),
-        "Linux 6.1 (h) \t01/13/2024 \t_x86_64_\t(4 CPU)\n\n00:00:00  UID  PID  %CPU  CPU  Command\n"
+        is_pidstat,
+        parse,
+        example="Linux 6.1 (h) \t01/13/2024 \t_x86_64_\t(4 CPU)\n\n00:00:00  UID  PID  %CPU  CPU  Command\n"
         + "".join(f"00:0{i}:00  0  7  5{i}.00  1  python\n" for i in range(5)),
+        facts=PROCESS_FACTS,
     ),
-    Format(
+    tool_format(
         "sadf",
         "sar",
         (".txt",),
-        lambda start: is_sadf(start.text),
-        lambda start: TextTable.open(start.path, parse_sadf, "output of sadf -d", MACHINE_FACTS),
-        "# hostname;interval;timestamp;CPU;%user;%idle\n"
+        is_sadf,
+        parse_sadf,
+        example="# hostname;interval;timestamp;CPU;%user;%idle\n"
         + "".join(f"h;10;2024-01-01 00:00:{i}0 UTC;-1;5.0;{90 - i}.0\n" for i in range(5)),
+        facts=MACHINE_FACTS,
     ),
-    Format(
+    tool_format(
         "sar",
         "sar",
         (".txt",),
-        lambda start: is_sar(start.text),
-        lambda start: TextTable.open(start.path, parse_sar, "output of sar", MACHINE_FACTS),
-        "Linux 6.1 (h) \t01/01/2024 \t_x86_64_\t(4 CPU)\n\n00:00:00  CPU  %user  %idle\n"
+        is_sar,
+        parse_sar,
+        example="Linux 6.1 (h) \t01/01/2024 \t_x86_64_\t(4 CPU)\n\n00:00:00  CPU  %user  %idle\n"
         + "".join(f"00:0{i}:00  all  5.00  {90 - i}.00\n" for i in range(5)),
+        facts=MACHINE_FACTS,
     ),
 )

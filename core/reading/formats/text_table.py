@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.errors import InputError
 from core.reading.dates import is_clock, is_date
-from core.reading.formats.base import open_content, strip_escapes
+from core.reading.formats.base import Format, open_content, strip_escapes
 from core.reading.table import TableBuilder
 from core.traces.validation import ProblemLog
 from core.units import plural
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
     from pathlib import Path
 
+    from core.reading.formats.base import FileStart
     from core.reading.mapping import ColumnMapping
     from core.reading.table import RawTable
     from core.reading.tool_facts import ToolFacts
@@ -58,25 +59,27 @@ class IdleRows:
 
     def __init__(self, log: ProblemLog, *, prints_idle: bool) -> None:
         self._log, self._prints_idle = log, prints_idle
-        self._frames: list[str] = []
-        self._place: dict[str, int] = {}
-        self._latest: dict[tuple[str, str], Row] = {}
+        self._frames: dict[str, list[str]] = {}
+        self._place: dict[tuple[str, str], int] = {}
+        self._latest: dict[tuple[str, str, str], Row] = {}
         self._count = 0
 
-    def begin_frame(self, stamp: str) -> None:
-        """Begin the answers of another time."""
-        if stamp not in self._place:
-            self._place[stamp] = len(self._frames)
-            self._frames.append(stamp)
+    def begin_frame(self, stamp: str, host: str = "") -> None:
+        """Begin the answers of another time of a host."""
+        frames = self._frames.setdefault(host, [])
+        if (host, stamp) not in self._place:
+            self._place[host, stamp] = len(frames)
+            frames.append(stamp)
 
     def add(self, row: Row, active: Container[str] | None = None) -> Iterator[Row]:
         """Yield the idle rows before a row of a process, for `active` frames (None: all), and the row."""
-        key = (row.cells["command"], row.cells["pid"])
+        host = row.cells.get("hostname", "")
+        key = (host, row.cells["command"], row.cells["pid"])
         before = self._latest.get(key)
         self._latest[key] = row
         if before is not None and not self._prints_idle:
-            first, last = self._place[before.cells["timestamp"]], self._place[row.cells["timestamp"]]
-            for stamp in self._frames[first + 1 : last]:
+            first, last = (self._place[host, one.cells["timestamp"]] for one in (before, row))
+            for stamp in self._frames[host][first + 1 : last]:
                 if active is not None and stamp not in active:
                     continue
                 self._count += 1
@@ -90,8 +93,8 @@ class IdleRows:
             self._log.add("idle_rows", message, count=self._count)
 
 
-def read_lines(path: Path) -> Iterator[Line]:
-    """Yield the numbered lines of a text; invalid characters are replaced.
+def read_lines(path: Path, skip: int = 0) -> Iterator[Line]:
+    """Yield the numbered lines of a text behind the first ones; invalid characters are replaced.
 
     Raises InputError if a line is too long.
     """
@@ -107,7 +110,15 @@ def read_lines(path: Path) -> Iterator[Line]:
                     f"Row {number} of “{path.name}” is longer than {MAX_LINE >> 20} MiB.",
                     "Check that the file has line ends.",
                 )
-            yield Line(number, strip_escapes(line.rstrip("\r\n")))
+            if number > skip:
+                yield Line(number, strip_escapes(line.rstrip("\r\n")))
+
+
+def _report_preamble(skip: int) -> ProblemLog:
+    log = ProblemLog()
+    if skip:
+        log.add("preamble", f"{plural(skip, 'line')} above the output of the tool.", row=1, count=skip)
+    return log
 
 
 @dataclass(frozen=True)
@@ -122,32 +133,35 @@ class TextTable:
     problems: tuple[Problem, ...]
     #: What the tool measures; None for names of columns from the file.
     facts: ToolFacts | None = None
-    #: Splits the file into the parser's input.
-    lines: Callable[[Path], Iterator[Line]] = read_lines
+    #: Splits the file into the parser's input, behind some lines.
+    lines: Callable[[Path, int], Iterator[Line]] = read_lines
+    #: The number of lines above the tool's output.
+    skip: int = 0
 
     @classmethod
     def open(
         cls,
-        path: Path,
+        start: FileStart,
         parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]],
         expected: str,
         facts: ToolFacts | None = None,
-        lines: Callable[[Path], Iterator[Line]] = read_lines,
+        lines: Callable[[Path, int], Iterator[Line]] = read_lines,
     ) -> TextTable:
         """Parse the first lines.
 
         Raises InputError if they hold no sample of the `expected` output.
         """
-        log = ProblemLog()
-        first = list(parser(islice(lines(path), HEAD_LINES), log))
+        log = _report_preamble(start.skip)
+        first = list(parser(islice(lines(start.path, start.skip), HEAD_LINES), log))
         if not first:
+            name = start.path.name
             raise InputError(
-                f"“{path.name}” looks like {expected}, but its first {HEAD_LINES:,} rows hold no sample.",
+                f"“{name}” looks like {expected}, but its first {HEAD_LINES:,} rows hold no sample.",
                 "Check that the command ran long enough to write measurements.",
             )
         header = tuple(dict.fromkeys(name for row in first for name in row.cells))
         sample = tuple(tuple(row.cells.get(name, "") for name in header) for row in first[:SAMPLE_ROWS])
-        return cls(path, parser, header, sample, log.problems, facts, lines)
+        return cls(start.path, parser, header, sample, log.problems, facts, lines, start.skip)
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -164,9 +178,9 @@ class TextTable:
 
         Raises InputError if a column is missing or the file is damaged.
         """
-        log = ProblemLog()
+        log = _report_preamble(self.skip)
         builder = TableBuilder(mapping, self.header, log)
-        rows, total = self.parser(self.lines(self.path), log), 0
+        rows, total = self.parser(self.lines(self.path, self.skip), log), 0
         while chunk := list(islice(rows, CHUNK_ROWS)):
             self._report_late_columns(chunk, log)
             columns = [[row.cells.get(name, "") for row in chunk] for name in self.header]
@@ -184,6 +198,29 @@ class TextTable:
         for number, name in ((row.number, name) for row in rows for name in row.cells.keys() - known):
             message = f"Column “{name}” first appears in row {number}, too late to be seen."
             log.add("late_column", message, row=number, column=name)
+
+
+def tool_format(
+    name: str,
+    title: str,
+    suffixes: tuple[str, ...],
+    begins: Callable[[str], bool],
+    parse: Callable[[Iterable[Line], ProblemLog], Iterator[Row]],
+    *,
+    example: str,
+    facts: ToolFacts | None = None,
+    lines: Callable[[Path, int], Iterator[Line]] = read_lines,
+) -> Format:
+    """Return the format of a tool's output, by its beginning and the parser of its lines."""
+    return Format(
+        name,
+        title,
+        suffixes,
+        lambda start: begins(start.text),
+        lambda start: TextTable.open(start, parse, f"output of {title}", facts, lines),
+        example,
+        is_of_tool=True,
+    )
 
 
 MAX_WORDS = 6

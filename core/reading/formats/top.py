@@ -10,9 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.reading.formats.base import Format
 from core.reading.formats.sysstat import PROCESS_FACTS
-from core.reading.formats.text_table import IdleRows, Row, TextTable
+from core.reading.formats.text_table import IdleRows, Row, tool_format
 from core.units import BINARY_FACTORS
 
 if TYPE_CHECKING:
@@ -122,15 +121,16 @@ def _bytes(text: str) -> str:
 
 
 FORMATS = (
-    Format(
+    tool_format(
         "top",
         "top",
         (".txt", ".log"),
-        lambda start: _BEGINS.match(start.text) is not None,
-        lambda start: TextTable.open(start.path, parse, "output of top -b", PROCESS_FACTS),
-        "".join(
+        lambda text: _BEGINS.match(text) is not None,
+        parse,
+        example="".join(
             f"top - 09:00:{i}0 up 1 day\n\n    PID   RES  %CPU COMMAND\n      7  {i}200  5{i}.0 python3\n"
             for i in range(5)
         ),
+        facts=PROCESS_FACTS,
     ),
 )
