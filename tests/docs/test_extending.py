@@ -14,7 +14,7 @@ import pytest
 
 from tests.docs.examples import BLOCKS, ROOT, TEXT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 INSIDE = ("core/", "app/")
 
 
