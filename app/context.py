@@ -18,7 +18,7 @@ from core.errors import NotFoundError
 from core.workspace.code_version import code_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from flask import Flask
 
@@ -103,12 +103,17 @@ def find_choice(traces: str | None = None, model: str | None = None) -> Choice:
     Raises NotFoundError if the address names a trace set or model that does not exist.
     """
     space = workspace()
-    trace_set = space.traces.get(traces) if traces else next(iter(space.traces.list()), None)
+    trace_set = space.traces.get(traces) if traces else _default_set(space.traces.list())
     if model:
         return Choice(trace_set, space.models.get(model))
     fitting = space.models.compatible(trace_set.id) if trace_set else []
     trained_here = [info for info in fitting if trace_set and info.trace_set_id == trace_set.id]
     return Choice(trace_set, next(iter(trained_here or fitting), None))
+
+
+def _default_set(sets: Sequence[TraceSetInfo]) -> TraceSetInfo | None:
+    """The newest imported set; a recording only where nothing was imported."""
+    return next((info for info in sets if not info.recorded), next(iter(sets), None))
 
 
 def chosen_or_newest(traces: str | None, model: str | None) -> Choice:

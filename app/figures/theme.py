@@ -6,6 +6,7 @@ light colour for its dark partner, so that the server draws once and the browser
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -203,9 +204,22 @@ def time_ticks(start: float, end: float, about: int = 8) -> tuple[list[float], l
     return values, ["0" if value == 0 else f"{value / unit:g} {name}" for value in values]
 
 
-def time_axis(start: float, end: float, **more: Any) -> dict[str, Any]:
-    """A horizontal axis of seconds with its units in the ticks."""
+def with_clock(values: Sequence[float], texts: Sequence[str], clock: float) -> list[str]:
+    """Labels of ticks with the time of day beneath, in UTC; `clock` is second 0 since 1970.
+
+    The browser's twin in ``assets/js/figures.js`` does the same after a zoom.
+    """
+    step = values[1] - values[0] if len(values) > 1 else 0.0
+    form = "%d %b %H:%M" if step >= 43_200 else "%H:%M" if step >= 3600 else "%H:%M:%S"
+    times = [datetime.fromtimestamp(int(clock + value), UTC).strftime(form) for value in values]
+    return [f"{text}<br>{time}" for text, time in zip(texts, times, strict=True)]
+
+
+def time_axis(start: float, end: float, clock: float | None = None, **more: Any) -> dict[str, Any]:
+    """A horizontal axis of seconds with its units in the ticks, and the time of day from `clock` on."""
     values, texts = time_ticks(start, end)
+    if clock is not None:
+        texts = with_clock(values, texts, clock)
     return axis(range=[start, end], tickvals=values, ticktext=texts, fixedrange=False, **more)
 
 

@@ -166,8 +166,12 @@ def minmax_indices(values: FloatArray, max_points: int = MAX_POINTS) -> IntArray
 
 TOP, FOOT, GAP, ROW = 20, 24, 28, 18
 """Pixels above the first lane, below the last row, between lanes, and of the row of phases."""
+CLOCK_LINE = 15
+"""Pixels for the line of clock times below the elapsed times."""
 _SHADES = (("ink", "solid"), ("weight2", "solid"), ("ink", "1px,2px"), ("weight2", "1px,2px"))
 """Shade and dash of the lines in one lane; colours are for phases."""
+_OTHER_DASHES = ("solid", "9px,3px", "9px,3px,2px,3px", "2px,2px")
+"""The dashes of other executions' lines, in the order in which they were chosen."""
 _FAR = 3.0
 """A limit this many times above everything else is written, not drawn to scale."""
 
@@ -198,6 +202,8 @@ class Series:
     sparse: bool = False
     #: The request that was set, shape (n,), or None.
     request: FloatArray | None = None
+    #: The same quantity of other executions: name, elapsed seconds of shape (m,) and values of shape (m,).
+    other_executions: Sequence[tuple[str, FloatArray, FloatArray]] = ()
 
     @property
     def axis_scale(self) -> Scale:
@@ -218,20 +224,23 @@ def timeline(
     window: tuple[float, float] | None = None,
     title: str = "",
     breaks: IntArray | None = None,
+    clock: float | None = None,
 ) -> go.Figure:
-    """Draw one execution."""
+    """Draw one execution; `clock` is its first sample's time since 1970, where the traces have dates."""
     banded = runs is not None and len(runs.phases) > 0
     end = float(runs.edges[-1]) if runs is not None and banded else float(elapsed[-1])
-    full = (0.0, end or 1.0)
+    ends = [float(times[-1]) for entry in series for _, times, _ in entry.other_executions if len(times)]
+    full = (0.0, max([end, *ends]) or 1.0)
     visible_range = window or full
     thinned = len(elapsed) > MAX_POINTS
     if runs is not None and thinned:
         runs = runs.within(*visible_range)
-    figure = go.Figure(layout=_layout(series, visible_range, band=runs is not None))
+    figure = go.Figure(layout=_layout(series, visible_range, clock, band=runs is not None))
     descriptions = dict(phases) if isinstance(phases, dict) else dict.fromkeys(phases, "")
     figure.layout.meta = {
         "time_axis": True,
         "full": full,
+        "clock": clock,
         "thinned": thinned,
         "title": title,
         "phases": [
@@ -254,15 +263,18 @@ def timeline(
     return figure
 
 
-def _layout(series: Sequence[Series], visible_range: tuple[float, float], *, band: bool) -> go.Layout:
+def _layout(
+    series: Sequence[Series], visible_range: tuple[float, float], clock: float | None, *, band: bool
+) -> go.Layout:
     n, below = len(series), (GAP + ROW - 8) * band
     lane = 165 if n == 1 else 106 if n == 2 else 84
     inside = n * lane + (n - 1) * GAP + below
+    foot = FOOT + (0 if clock is None else CLOCK_LINE)
     layout = theme.frame(
-        TOP + inside + FOOT,
+        TOP + inside + foot,
         hovermode=False,
-        margin={"l": 44, "r": 14, "t": TOP, "b": FOOT},
-        xaxis=theme.time_axis(*visible_range, anchor=f"y{n + 1 if band else n}"),
+        margin={"l": 44, "r": 14, "t": TOP, "b": foot},
+        xaxis=theme.time_axis(*visible_range, clock, anchor=f"y{n + 1 if band else n}"),
     )
     titles: list[dict[str, Any]] = []
     for number, entry in enumerate(series, start=1):
@@ -313,7 +325,8 @@ def _brief(names: Sequence[str]) -> list[str]:
 def _extent(entry: Series) -> list[float]:
     """The range of a lane's axis, in its unit: around use, limit and allocation, and zero."""
     size = entry.axis_scale.size
-    ends = [_ends(values) for _, values in entry.lines]
+    drawn = [*(values for _, values in entry.lines), *(values for *_, values in entry.other_executions)]
+    ends = [_ends(values) for values in drawn]
     lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
     top = highest * 1.08 if highest > 0 else size
     for other in (entry.limit, entry.request, entry.allocation):
@@ -361,7 +374,23 @@ def _lines(
         shade, dash = _SHADES[place % len(_SHADES)]
         style = {"color": theme.ink(shade), "width": 1.4, "dash": dash}
         lines.append((name, "Used" if len(entry.lines) == 1 else name, values, style))
-    return [
+    others = [
+        go.Scatter(
+            x=times[indices],
+            y=values[indices] / scale.size,
+            xaxis="x",
+            yaxis=f"y{number}",
+            mode="lines",
+            name=f"{entry.title} of {name}",
+            line={"color": theme.ink("line_strong"), "width": 1.1, "dash": _OTHER_DASHES[place % 4]},
+            connectgaps=entry.sparse,
+            hoverinfo="skip",
+            meta={"lane": entry.title, "key": f"{entry.title}, {name}", "unit": scale.label},
+        )
+        for place, (name, times, values) in enumerate(entry.other_executions)
+        for indices in [minmax_indices(values)]
+    ]
+    return others + [
         go.Scatter(
             x=x,
             y=y / scale.size,

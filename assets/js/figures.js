@@ -30,6 +30,21 @@
     return { values, texts: values.map((v) => (v === 0 ? "0" : +(v / unit).toPrecision(6) + " " + name)) };
   }
 
+  /* The ticks of a figure's time, with the time of day in UTC beneath where the figure says when it began. */
+  function ticksOf(meta, range, phone) {
+    const ticks = timeTicks(range[0], range[1], phone ? 4 : 8);
+    if (!pd.format.known(meta.clock)) return ticks;
+    const step = ticks.values.length > 1 ? ticks.values[1] - ticks.values[0] : 0;
+    const texts = ticks.values.map((value, at) => ticks.texts[at] + "<br>" + clockText(meta.clock + value, step));
+    return { values: ticks.values, texts };
+  }
+  function clockText(moment, step) {
+    const date = new Date(Math.floor(moment) * 1000);
+    const time = date.toISOString().slice(11, step >= 3600 ? 16 : 19);
+    const day = () => date.toLocaleDateString("en-GB", { day: "2-digit", month: "short", timeZone: "UTC" });
+    return (step >= 43200 ? day() + " " : "") + time;
+  }
+
   function scheme() {
     return document.documentElement.getAttribute("data-mantine-color-scheme") === "dark" ? "dark" : "light";
   }
@@ -64,7 +79,7 @@
     const phone = window.innerWidth < 768;
     if (!zoom && !phone) return figure;
     const range = zoom || layout.xaxis.range;
-    const ticks = timeTicks(range[0], range[1], phone ? 4 : 8);
+    const ticks = ticksOf(layout.meta, range, phone);
     Object.assign(layout.xaxis, { range, tickvals: ticks.values, ticktext: ticks.texts });
     figure.data.forEach((trace) => {
       if (trace.meta && trace.meta.names) Object.assign(trace, names(trace, range));
@@ -102,7 +117,7 @@
   function showRange(graph, range) {
     const meta = graph.layout.meta;
     const all = range[0] <= meta.full[0] && range[1] >= meta.full[1];
-    const ticks = timeTicks(range[0], range[1], window.innerWidth < 768 ? 4 : 8);
+    const ticks = ticksOf(meta, range, window.innerWidth < 768);
     const xaxis = Object.assign({}, graph.layout.xaxis, {
       range, autorange: false, tickvals: ticks.values, ticktext: ticks.texts,
     });
@@ -138,5 +153,5 @@
       return fit(dark);
     },
   };
-  pd.figures = { timeTicks, showRange, scheme };
+  pd.figures = { timeTicks, clockText, showRange, scheme };
 })();

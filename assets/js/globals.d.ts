@@ -42,6 +42,7 @@ interface PhaseDock {
   };
   figures: {
     timeTicks(start: number, end: number, about: number): { values: number[]; texts: string[] };
+    clockText(moment: number, step: number): string;
     showRange(graph: PlotlyElement, range: Stretch): void;
     scheme(): "light" | "dark";
   };

@@ -18,7 +18,10 @@
     return low > 0 && moment - times[low - 1] < times[low] - moment ? low - 1 : low;
   }
   function valueOf(trace, moment) {
-    const value = trace.y[nearest(trace.x, moment)];
+    const times = trace.x, at = nearest(times, moment);
+    const period = times.length > 1 ? (times[times.length - 1] - times[0]) / (times.length - 1) : 0;
+    if (moment > times[times.length - 1] + period) return "–"; // another execution, which has ended by then
+    const value = trace.y[at];
     if (!format.known(value)) return "–";
     const digits = Math.abs(value) < 0.1 && value !== 0 ? 3 : 2;
     const unit = trace.meta.unit;
@@ -46,11 +49,16 @@
   function fill(card, graph, moment) {
     const data = graph._fullData, meta = graph.layout.meta;
     const lines = data.filter((trace) => trace.meta && trace.meta.lane);
-    const times = lines.length ? lines[lines.length - 1].x : [];
+    const longest = lines.reduce((best, trace) => (best && best.x[best.x.length - 1] >= trace.x[trace.x.length - 1] ? best : trace), null);
+    const times = longest ? longest.x : [];
     const at = times.length ? times[nearest(times, moment)] : moment;
     const head = document.createElement("div");
     head.className = "hoverhead";
     head.append(Object.assign(document.createElement("b"), { textContent: format.duration(at) }));
+    if (format.known(meta.clock))
+      head.append(Object.assign(document.createElement("span"), {
+        className: "num", textContent: window.phasedock.figures.clockText(meta.clock + at, 1) + " UTC",
+      }));
     const run = phaseAt(graph.data, at);
     if (run && run[3] >= -1) {
       const badge = document.createElement("span");

@@ -25,6 +25,7 @@ from core.sampling.values import FIELDS, Recording
 from core.traces.model import Feature, Role
 from core.units import plural
 from core.workspace.files import new_id, remove
+from core.workspace.records import RECORDED
 from core.workspace.repository import checked_name
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def record(
 def source_of(engines: Engines, engine: str) -> str:
     """Return the source of a trace set in words; for the demo, the replayed recordings."""
     demo = engine in engines.names and engines.is_demo(engine)
-    return f"recorded from “{engines.kind(engine).title}”" if demo else f"recorded from {engine}"
+    return f"{RECORDED}“{engines.kind(engine).title}”" if demo else f"{RECORDED}{engine}"
 
 
 def describe(pin: Pin, task: str) -> Recording:

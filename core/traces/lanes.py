@@ -15,7 +15,7 @@ from core.traces.model import ROLE_NAMES, SET_ROLES, Feature, Role
 from core.units import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 LIMITS = {Role.CPU: Role.CPU_LIMIT, Role.MEMORY: Role.MEMORY_LIMIT}
 """The role of the limit of a usage."""
@@ -81,10 +81,14 @@ def default_lanes(offered: Sequence[Lane]) -> tuple[Lane, ...]:
     return usual or tuple(offered[:2])
 
 
-def select_lanes(offered: Sequence[Lane], keys: Iterable[str] | None) -> tuple[Lane, ...]:
+def select_lanes(
+    offered: Sequence[Lane],
+    keys: Iterable[str] | None,
+    default: Callable[[Sequence[Lane]], tuple[Lane, ...]] = default_lanes,
+) -> tuple[Lane, ...]:
     """Select the lanes with some keys, in their usual order; the default lanes if no key fits."""
     selected = set(keys or ())
-    return tuple(lane for lane in offered if lane.key in selected) or default_lanes(offered)
+    return tuple(lane for lane in offered if lane.key in selected) or default(offered)
 
 
 def _lane(key: str, title: str, lines: Sequence[Feature], among: Sequence[Feature]) -> Lane:

@@ -32,6 +32,10 @@ class TaskState(StrEnum):
         return self not in (TaskState.QUEUED, TaskState.RUNNING)
 
 
+RECORDED = "recorded from "
+"""How the source of a trace set begins that was recorded from running containers."""
+
+
 @dataclass(frozen=True, slots=True)
 class TraceSetInfo:
     """A stored trace set: its name, its size and its source."""
@@ -59,6 +63,8 @@ class TraceSetInfo:
     sample: bool = False
     #: The file it came from and its layout.
     source: str = ""
+    #: True when it was recorded from running containers.
+    recorded: bool = False
     #: A digest of its samples; two sets with the same samples have the same.
     fingerprint: str = ""
     #: When it went to the trash (aware), or None.

@@ -12,7 +12,7 @@ from core.units import MIB
 from core.workspace.cache import ByteCache, share_of_memory, weight_of
 from core.workspace.database_schema import TraceSetRow
 from core.workspace.files import size_of
-from core.workspace.records import TraceSetInfo
+from core.workspace.records import RECORDED, TraceSetInfo
 from core.workspace.repository import Library, Repository, to_datetime
 
 if TYPE_CHECKING:
@@ -150,6 +150,7 @@ def _info(row: TraceSetRow) -> TraceSetInfo:
         attributes=tuple(facts["attributes"]),
         sample=bool(facts.get("sample")),
         source=facts["source"],
+        recorded=facts["source"].startswith(RECORDED),
         fingerprint=facts["fingerprint"],
         trashed=None if row.trashed is None else to_datetime(row.trashed),
     )

@@ -3,6 +3,8 @@
 import io
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
+from urllib.parse import quote
 
 import numpy as np
 import orjson
@@ -53,10 +55,54 @@ def test_every_lane_is_drawn_and_offered_and_an_address_that_says_nothing_shows_
     used = {line.name for line in execution_timeline(view, name).data if line.meta and "lane" in line.meta}
     assert {"CPU", "Memory", "GPU 0", "GPU 1", "Network in", "Loss"} <= used
     usual = View.of(traces.id, model.id, {})
-    assert [lane.title for lane in usual.lanes] == ["CPU", "Memory", "GPU"]
+    assert [lane.title for lane in usual.lanes] == ["CPU", "Memory", "GPU", "Loss"]
     assert "Network in" in str(lanes_menu(usual))
     shown = str(details(view)[0]) + str(details(view)[2])
-    assert all(title in shown for title in ("GPU 1", "Network in", "Loss"))
+    assert all(title in shown for title in ("GPU 1", "Network in"))
+    assert "Loss" not in str(details(view)[0])
+
+
+def test_an_execution_without_a_loss_has_no_lane_for_it(place, model):
+    made = wide_traces()
+    loss = made.column("loss").copy()
+    loss[: made.offsets[1]] = np.nan
+    columns = [loss if feature.name == "loss" else part
+               for feature, part in zip(made.features, made.columns, strict=True)]  # fmt: skip
+    stored = place.traces.add(replace(made, columns=tuple(columns)), None, name="one without loss")
+    view = View.of(stored.id, model.id, {})
+    assert "Loss" not in lanes_of(execution_timeline(view, made.ids[0]))
+    assert "Loss" in lanes_of(execution_timeline(view, made.ids[1]))
+
+
+def lanes_of(figure):
+    return {line.meta["lane"] for line in figure.data if line.meta and "lane" in line.meta}
+
+
+def test_the_time_of_day_is_beneath_the_elapsed_time_where_traces_have_dates(place, view, model):
+    made = wide_traces()
+    figure = execution_timeline(view, made.ids[0])
+    began = datetime.fromtimestamp(made.time[0], UTC)
+    assert figure.layout.meta["clock"] == made.time[0]
+    assert figure.layout.xaxis.ticktext[0] == f"0<br>{began:%H:%M:%S}"
+    plain = place.traces.add(replace(made, time=made.time - made.time[0]), None, name="from zero")
+    undated = execution_timeline(View.of(plain.id, model.id, {}), made.ids[0])
+    assert undated.layout.meta["clock"] is None
+    assert undated.layout.xaxis.ticktext[0] == "0"
+    assert "UTC" not in execution_heading(plain.id, made.ids[0]).note
+
+
+def test_other_executions_are_drawn_from_their_own_beginnings(traces, model):
+    made = wide_traces()
+    first, second, third = made.ids
+    view = View.of(traces.id, model.id, {"beside": f"{quote(second, safe='')},{third},gone"})
+    figure = execution_timeline(view, first)
+    drawn = {line.name: line for line in figure.data if line.name.startswith("Memory of ")}
+    assert set(drawn) == {f"Memory of {second}", f"Memory of {third}"}
+    part = slice(made.offsets[1], made.offsets[2])
+    assert drawn[f"Memory of {second}"].x[0] == 0
+    assert len(drawn[f"Memory of {second}"].x) == part.stop - part.start
+    assert figure.layout.meta["full"][1] >= max(line.x[-1] for line in drawn.values())
+    assert second in str(layout(traces=traces.id, model=model.id, beside=quote(second, safe="")))
 
 
 def test_one_phase_has_one_share_everywhere(view):

@@ -169,3 +169,16 @@ def test_names_of_phases_keep_off_their_boxes_and_bars():
     boxes = spread("CPU", [Box(0, (0.0, 0.1, 0.2, 0.3, 0.4), 0.2)], unit_scale(Unit.CORES))
     for figure in (boxes, frequencies([(0, 10, 1.0)])):
         assert figure.layout.yaxis.ticklabelstandoff >= 4
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([0, 120], ["00:00:30", "00:02:30"]),
+        ([0, 7200], ["00:00", "02:00"]),
+        ([0, 86_400], ["01 Jan 00:00", "02 Jan 00:00"]),
+    ],
+)
+def test_clock_times_have_the_parts_that_differ(values, texts):
+    said = theme.with_clock(values, ["", ""], 30.0)
+    assert [text.removeprefix("<br>") for text in said] == texts

@@ -26,6 +26,7 @@ from core.traces.validation import KINDS, Report, problem
 from core.units import GIB
 from tests.app.test_mapping_roles import parts
 from tests.app.test_sequences import level_traces
+from tests.builders import small_traces
 
 HEADERS = {
     "ai4dl": "pod.id,service,timestamp,cpu.usage,cpu.usage.cores,mem.current,mem.limit",
@@ -265,6 +266,27 @@ def test_a_set_in_the_trash_is_not_chosen(place):
     assert chosen_by(one.id).traces == place.traces.get(two.id)
     assert chosen_by("0" * 16).traces == place.traces.get(two.id)
     assert "One" in as_json(page.layout(show="trash"))
+
+
+def test_a_recording_is_not_chosen_by_itself(place):
+    made = small_traces()
+    recorded = place.traces.add(made, None, name="alone", source="recorded from docker")
+    assert chosen_by(None).traces == recorded
+    imported = place.traces.add(made, None, name="imported", source="a.csv")
+    place.traces.add(made, None, name="newer", source="recorded from docker")
+    assert chosen_by(None).traces == imported
+    assert chosen_by(recorded.id).traces == recorded
+
+
+def test_the_sets_come_first_and_one_to_check_is_marked(place):
+    place.traces.add(small_traces(), None, name="Clean")
+    assert "Check the import of" not in as_json(page.layout())
+    run(place, place.uploads.accept(upload(place, GOOD + "a,9,oops,2048\n"), None, "Flawed"))
+    text = as_json(page.layout())
+    assert "Check the import of Flawed" in text
+    assert "Check the import of Clean" not in text
+    assert text.index("Trace sets") < text.index("Drop trace files here") < text.index("Uploaded files")
+    assert text.index("Uploaded files") < text.index("Executions of ")
 
 
 def test_a_finished_import_shows_its_report_and_the_next_step(place):

@@ -100,7 +100,9 @@ def test_hover_says_the_time_the_phase_and_every_value_with_its_unit(page, sampl
     for share in (0.5, 0.75, 0.9):
         page.mouse.move(box["x"] + box["width"] * share, box["y"] + 30)
         card = page.locator(".hovercard")
-        expect(card.locator(".hoverhead")).to_have_text(re.compile(r"^\d+ min \d\d s\s*φ\d\s*\w+"))
+        expect(card.locator(".hoverhead")).to_have_text(
+            re.compile(r"^\d+ min \d\d s\s*[\d:]{8} UTC\s*φ\d\s*\w+")
+        )
         expect(card).to_contain_text(re.compile(r"CPU\s*[\d.]+ cores"))
         expect(card).to_contain_text(re.compile(r"Memory\s*[\d.]+ GiB"))
     page.mouse.move(5, 5)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 import dash_mantine_components as dmc
+import numpy as np
 from dash import dcc, html
 
 from app.context import workspace
@@ -19,7 +21,7 @@ from app.ui.phases import LabelledTraces, attributes, titles
 from app.ui.tables import grid
 from core.errors import NotFoundError
 from core.phases.describe import scale_for
-from core.traces.lanes import Lane, list_lanes, select_lanes
+from core.traces.lanes import Lane, default_lanes, list_lanes, select_lanes
 from core.traces.model import Role
 from core.units import format_duration, plural
 
@@ -35,6 +37,10 @@ if TYPE_CHECKING:
 
 
 NONE = ""
+MAX_BESIDE = 4
+"""The largest number of executions drawn beside another one."""
+MIN_DATE = 1e8
+"""Smaller times in seconds count from a start, not from 1970."""
 _RESOURCES = {Role.CPU: "cpu", Role.MEMORY: "memory"}
 
 
@@ -116,6 +122,8 @@ class View(LabelledTraces):
     #: The execution, or None for the first, and the zoom: its begin and end in seconds, or None.
     execution: str | None = free_text()
     window: tuple[float, float] | None = None
+    #: The executions whose lines are drawn beside it.
+    beside: tuple[str, ...] = ()
     #: The policy whose allocation is drawn, and the comparison with that allocation.
     overlay: str = free_text("")
     evaluation: str | None = free_text()
@@ -125,17 +133,34 @@ class View(LabelledTraces):
         """The minimum dwell time; lanes, usual for the traces unless the address has some; and the zoom."""
         names = query.get("lanes")
         keys = [unquote(name) for name in names.split(",")] if names else None
-        lanes = select_lanes(offered_lanes(query.values["traces"]), keys)
+        lanes = select_lanes(offered_lanes(query.values["traces"]), keys, default_timeline_lanes)
+        others = [unquote(name) for name in (query.get("beside") or "").split(",") if name][:MAX_BESIDE]
         try:
             start, end = float(query.get("x0") or ""), float(query.get("x1") or "")
         except ValueError:
             start = end = math.nan
         window = (start, end) if math.inf > end > start >= 0 else None
-        return {**LabelledTraces.derive(query), "lanes": lanes, "window": window}
+        return {
+            **LabelledTraces.derive(query),
+            "lanes": lanes,
+            "window": window,
+            "beside": tuple(others),
+        }
+
+    @property
+    def resource_lanes(self) -> tuple[Lane, ...]:
+        """The lanes whose usage is summarised by phase: a loss is of a job, not of a phase."""
+        return tuple(lane for lane in self.lanes if lane.role is not Role.LOSS)
 
     def labelling(self) -> Labelling:
         """The phases of every sample."""
         return workspace().labels.get(self.traces, self.model, self.dwell)
+
+
+def default_timeline_lanes(offered: Sequence[Lane]) -> tuple[Lane, ...]:
+    """The usual lanes, and the loss where it was recorded."""
+    usual = default_lanes(offered)
+    return tuple(lane for lane in offered if lane in usual or lane.role is Role.LOSS)
 
 
 def offered_lanes(traces: str) -> tuple[Lane, ...]:
@@ -170,6 +195,8 @@ def execution_heading(trace_set_id: str, name: str) -> Heading:
     if pace > 0:
         notes.append(f"every {format_duration(pace)}")
     notes.append(plural(int(row["samples"]), "sample"))
+    if float(row["start_s"]) >= MIN_DATE:
+        notes.append(f"{datetime.fromtimestamp(float(row['start_s']), UTC):%-d %b %Y, %H:%M} UTC")
     return Heading(title, " · ".join(notes))
 
 
@@ -191,6 +218,7 @@ def execution_timeline(
         window,
         f"{name} · {workspace().traces.get(view.traces).name}",
         traces.breaks,
+        float(traces.time[0]) if traces.time[0] >= MIN_DATE else None,
     )
 
 
@@ -208,6 +236,12 @@ def series(
     """The lanes of an execution, with limits, and a policy's allocation of CPU and memory."""
     evaluation, policy = overlay or ("", "")
     allocated = allocations(evaluation, policy, name)
+    others = [
+        (other, workspace().traces.execution(view.traces, other))
+        for other in view.beside
+        if other != name and other in labelling.ids
+    ]
+    lanes = [lane for lane in view.lanes if _has_values(traces, lane)] or view.lanes
     return [
         Series(
             lane.title,
@@ -224,9 +258,43 @@ def series(
             scale_for(labelling.statistics, lane.role, lane.unit),
             lane.role is Role.LOSS,
             None if lane.request is None else traces.column(lane.request.name),
+            [(other, each.time - each.time[0], each.column(lane.features[0].name)) for other, each in others],
         )
-        for lane in view.lanes
+        for lane in lanes
     ]
+
+
+def _has_values(traces: TraceSet, lane: Lane) -> bool:
+    """Whether an execution has a lane's quantity; one without a loss has no lane for it."""
+    return any(bool(np.isfinite(traces.column(feature.name)).any()) for feature in lane.features)
+
+
+def beside_menu(names: Sequence[str], view: View) -> Node:
+    """The executions that are drawn beside the chosen one."""
+    picked = dmc.MultiSelect(
+        id="beside",
+        label="Drawn beside this execution",
+        description=f"At most {MAX_BESIDE}, each from its own beginning",
+        data=list(names),
+        value=[name for name in view.beside if name in names],
+        searchable=True,
+        clearable=True,
+        hidePickedOptions=True,
+        maxValues=MAX_BESIDE,
+        limit=100,
+        size="xs",
+        w=280,
+        comboboxProps={"withinPortal": False},
+    )
+    target = opener("Executions drawn beside this one") | {"className": "btn small"}
+    return dmc.Popover(
+        [
+            dmc.PopoverTarget([icon("git-compare", "sm"), "Compare"], boxWrapperProps=target),
+            dmc.PopoverDropdown(html.Div(picked, className="lanemenu"), p=12),
+        ],
+        position="bottom-end",
+        keepMounted=True,
+    )
 
 
 _ORDERS = {

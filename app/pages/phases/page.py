@@ -7,6 +7,7 @@ address names. Choosing another execution changes the address without reloading 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import dash
 import dash_mantine_components as dmc
@@ -17,6 +18,7 @@ from app.pages.phases import tables
 from app.pages.phases.executions import (
     Overlays,
     View,
+    beside_menu,
     execution_heading,
     execution_timeline,
     executions_card,
@@ -117,6 +119,7 @@ def timeline_card(view: View, name: str, over: Overlays | None) -> Node:
         note=html.Span(heading.note, id="execution-note", className="small"),
         tools=[
             html.Div(keys, className="keys only-desktop"),
+            beside_menu(execution_names(view.traces), view),
             picker(over, view.overlay) if over else None,
             lanes_menu(view),
             *_tools(view),
@@ -158,7 +161,7 @@ def details(view: View) -> list[Node]:
     if view.dwell:
         note += f"; segments shorter than {format_duration(view.dwell)} merged"
     return [
-        phase_cards(labelling.statistics, view.lanes, expand),
+        phase_cards(labelling.statistics, view.resource_lanes, expand),
         _spread_card(view),
         tables.statistics_card(view, note),
     ]
@@ -167,10 +170,10 @@ def details(view: View) -> list[Node]:
 def _spread_card(view: View) -> Node:
     labelling = view.labelling()
     figures = cached(
-        lambda: spread_figures(labelling.statistics, view.lanes),
+        lambda: spread_figures(labelling.statistics, view.resource_lanes),
         "spread",
         *view.prints(),
-        written_keys(view.lanes),
+        written_keys(view.resource_lanes),
     )
     samples = sum(each.samples for each in live(labelling.statistics))
     info = workspace().traces.get(view.traces)
@@ -246,7 +249,8 @@ def show_details(state: dict[str, Any], choice: dict[str, str]) -> tuple[Any, st
 
 
 def _view(state: dict[str, Any], choice: dict[str, str]) -> View:
-    return View.of(choice["traces"], choice["model"], {key: state[key] for key in ("lanes", "dwell")})
+    kept: dict[str, str] = {key: state[key] for key in ("lanes", "dwell", "beside") if key in state}
+    return View.of(choice["traces"], choice["model"], kept)
 
 
 def _register_timeline(app: Dash) -> None:
@@ -262,6 +266,7 @@ def _register_timeline(app: Dash) -> None:
         Output("shown", "data"),
         Input("lanes", "value"),
         Input("dwell", "value"),
+        Input("beside", "value"),
         State("shown", "data"),
         prevent_initial_call=True,
     )
@@ -352,10 +357,16 @@ def _stores(choice: Choice, view: View, name: str) -> list[Node]:
     return [
         dcc.Store(id="choice", data=choice.query()),
         dcc.Store(id="zoom"),
-        dcc.Store(id="shown", data={"lanes": written_keys(view.lanes), "dwell": f"{view.dwell:g}"}),
+        dcc.Store(id="shown", data=_shown(view)),
         dcc.Store(id="chosen-execution", data=name),
         dcc.Store(id="nothing"),
     ]
+
+
+def _shown(view: View) -> dict[str, str]:
+    """The lanes, minimum dwell time and further executions, as the address has them."""
+    beside = ",".join(quote(name, safe="") for name in view.beside)
+    return {"lanes": written_keys(view.lanes), "dwell": f"{view.dwell:g}", "beside": beside}
 
 
 def _head(choice: Choice, model: ModelInfo, view: View) -> Node:

@@ -89,9 +89,33 @@ _COLUMNS = (
 )
 
 
+FIND = "find-set"
+_FEW = 5
+"""The number of sets that are found without searching."""
+
+
+def doubt_badge(info: TraceSetInfo) -> Node:
+    """A button that opens the report of a set whose import dropped or estimated numbers; None for others."""
+    if workspace().traces.report(info.id).faultless:
+        return None
+    label = f"Check the import of {info.name}"
+    return button("check", "alert-triangle", "state warn", title=label, **aria(label=label),
+                  **does("report", info.id))  # fmt: skip
+
+
 def set_list(chosen: str | None) -> html.Section:
-    """All trace sets that are not in the trash; the chosen one is marked."""
+    """All trace sets that are not in the trash; the chosen one is marked, and those to check."""
     sets = workspace().traces.list()
+    find = dmc.TextInput(
+        id=FIND,
+        placeholder="Find a trace set",
+        leftSection=icon("search"),
+        debounce=150,
+        size="xs",
+        className="findbox",
+        style=None if len(sets) > _FEW else {"display": "none"},
+        **aria(label="Find a trace set"),
+    )
     table = html_table(
         Table("trace-sets", _COLUMNS, sets),
         "Trace sets",
@@ -107,7 +131,8 @@ def set_list(chosen: str | None) -> html.Section:
         table_class="plain sets",
         fit="tall",
     )
-    return card("Trace sets", table, note=f"{len(sets):,}", flush=True)
+    count = html.Span(f"{len(sets):,}", id="sets-count")
+    return card("Trace sets", table, note=count, tools=[find], flush=True)
 
 
 def _name(info: TraceSetInfo) -> Node:
@@ -118,7 +143,10 @@ def _name(info: TraceSetInfo) -> Node:
         title=info.name,
     )
     short = f"{contents(info, ' · ')} · {format_bytes(info.n_bytes)}"
-    return [html.Div([link, sample_badge(info)], className="row"), html.Div(short, className="meta")]
+    return [
+        html.Div([link, sample_badge(info), doubt_badge(info)], className="row"),
+        html.Div(short, className="meta"),
+    ]
 
 
 def _menu(info: TraceSetInfo) -> dmc.Menu:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import dash
 import dash_mantine_components as dmc
-from dash import Input, Output, State, dcc, html, set_props
+from dash import ClientsideFunction, Input, Output, State, dcc, html, set_props
 
 from app.context import LOCATION, workspace
 from app.pages.traces import actions, executions, mapping
@@ -23,7 +23,7 @@ from app.pages.traces.import_card import (
     unfinished_import,
     upload_of,
 )
-from app.pages.traces.listing import View, does, nothing_yet, set_list, trash_list
+from app.pages.traces.listing import FIND, View, does, nothing_yet, set_list, trash_list
 from app.ui import task_card
 from app.ui.basics import Node, aria, button, card, data, icon, link_button, page_head
 from app.ui.links import Query
@@ -60,8 +60,10 @@ def drop_zone(limit: int) -> html.Div:
                 [
                     html.Div("Drop trace files here", className="strong"),
                     html.Div(
-                        f"{readable()}, up to {format_bytes(limit)} each; "
-                        "several at once are joined where they belong together",
+                        [
+                            html.Span("CSV, Parquet, JSON and the output of usual tools", title=readable()),
+                            f", up to {format_bytes(limit)} each; several that belong together are joined",
+                        ],
                         className="small ink3",
                     ),
                 ],
@@ -169,10 +171,11 @@ def _row(info: UploadInfo, link_text: str, became: str = "", ticked: bool = Fals
 def layout(**values: str) -> Node:
     """Lay the page out."""
     view = View.read(Query("", values))
-    parts = [*_adding(view), html.Div(_main(view), id="traces-main", className="stack")]
+    sets = html.Div(_sets(view), id="traces-sets", className="stack")
+    listed = html.Div(_executions(view), id="traces-main", className="stack")
     return [
         html.Div(_head(view), id="traces-head"),
-        html.Div(parts, className="stack"),
+        html.Div([*_arriving(view), sets, *_adding(view), listed], className="stack"),
         *actions.plumbing(),
     ]
 
@@ -187,43 +190,58 @@ def _head(view: View) -> Node:
     return page_head("Traces", "samples of CPU and memory, execution by execution", [trash] if trash else [])
 
 
-def _adding(view: View) -> list[Node]:
-    """The part of the page about files that are not trace sets yet."""
+def _arriving(view: View) -> list[Node]:
+    """The form of an uploaded file, or the import under way."""
     upload, task = view.upload, view.task or unfinished_import()
-    parts: list[Node] = []
-    if not upload and not view.is_trash:
-        parts.append(drop_zone(workspace().settings.max_upload))
-    parts += upload_list()
     if upload:
-        parts.append(mapping.mapping_view(upload, view.as_written))
-    if task and not upload:
-        parts.append(import_card(task, is_known=view.traces is not None))
-    parts.append(html.Div(_pending(view), id="traces-pending", className="stack"))
-    return parts
+        return [*upload_list(), mapping.mapping_view(upload, view.as_written)]
+    if task:
+        return [*upload_list(), import_card(task, is_known=view.traces is not None)]
+    return upload_list()
 
 
-def _main(view: View) -> list[Node]:
-    """The lists of stored sets."""
+def _adding(view: View) -> list[Node]:
+    """The place to drop files, and the uploaded files that wait."""
+    zone = [] if view.upload or view.is_trash else [drop_zone(workspace().settings.max_upload)]
+    return [*zone, html.Div(_pending(view), id="traces-pending", className="stack")]
+
+
+def _sets(view: View) -> list[Node]:
+    """The list of stored sets, or the trash."""
     if view.upload:
         return []
     if view.is_trash:
         return [trash_list()]
+    chosen = view.choice().traces
+    return [] if chosen is None else [set_list(chosen.id)]
+
+
+def _executions(view: View) -> list[Node]:
+    """The executions of the chosen set; the first steps without any set."""
+    if view.upload or view.is_trash:
+        return []
     choice = view.choice()
     if choice.traces is None:
         return [] if view.task else [nothing_yet()]
-    return [set_list(choice.traces.id), html.Div(executions.executions_card(choice), id="trace-executions")]
+    return [html.Div(executions.executions_card(choice), id="trace-executions")]
 
 
 def refresh(view: View) -> None:
     """Redraw the lists; must be called in a callback."""
-    set_props("traces-main", {"children": _main(view)})
+    set_props("traces-sets", {"children": _sets(view)})
+    set_props("traces-main", {"children": _executions(view)})
     set_props("traces-pending", {"children": _pending(view)})
     set_props("traces-head", {"children": _head(view)})
 
 
 def _pending(view: View) -> list[Node]:
-    """The waiting files, except the visible one."""
-    return [] if view.is_trash else pending(view.upload or upload_of(view.task))
+    """The waiting files, except the visible one; folded below the sets, if there are any."""
+    cards = [] if view.is_trash else pending(view.upload or upload_of(view.task))
+    if not cards or view.upload or view.choice().traces is None:
+        return cards
+    count = len(waiting_uploads(upload_of(view.task)))
+    head = html.Summary([html.B("Uploaded files"), html.Span(f" · {count:,}", className="ink3")])
+    return [html.Details([head, html.Div(cards, className="stack")], className="foldcard")]
 
 
 def register(app: Dash) -> None:
@@ -238,6 +256,12 @@ def register(app: Dash) -> None:
             State(LOCATION, "search"),
             prevent_initial_call=True,
         )(callback)
+    app.clientside_callback(
+        ClientsideFunction("tables", "search"),
+        Output("sets-count", "children"),
+        Input(FIND, "value"),
+        prevent_initial_call=True,
+    )
     app.callback(
         Output(LOCATION, "search", allow_duplicate=True),
         Input("join-uploads", "n_clicks"),

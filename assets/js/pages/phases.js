@@ -113,14 +113,19 @@
       return api.no_update;
     },
     /* Lanes and minimum dwell time go into the address; the zoom stays, and one lane at least. */
-    shown: function (lanes, dwell, before) {
+    shown: function (lanes, dwell, beside, before) {
       const url = new URL(window.location.href);
       if (!lanes || !lanes.length) {
         api.set_props("lanes", { value: before.lanes.split(",").map(decodeURIComponent) });
         return api.no_update;
       }
-      const after = { lanes: lanes.map(encodeURIComponent).join(","), dwell: dwell || "0" };
-      if (same(after.lanes, before.lanes) && after.dwell === before.dwell) return api.no_update;
+      const others = (beside || []).map(encodeURIComponent).join(",");
+      const after = { lanes: lanes.map(encodeURIComponent).join(","), dwell: dwell || "0", beside: others };
+      if (same(after.lanes, before.lanes) && after.dwell === before.dwell && others === before.beside) return api.no_update;
+      if (others !== before.beside) {
+        if (others) url.searchParams.set("beside", others);
+        else url.searchParams.delete("beside");
+      }
       if (!same(after.lanes, before.lanes)) url.searchParams.set("lanes", after.lanes);
       if (after.dwell !== before.dwell) url.searchParams.set("dwell", after.dwell);
       window.history.replaceState(window.history.state, "", url);
