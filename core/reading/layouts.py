@@ -86,7 +86,7 @@ def recognise_layout(
         mapping = recognise(head)
         if mapping is not None:
             sure = add_varying_attributes(clear_false_counters(mapping, header, rows), header, rows)
-            host_limit = find_host_limit(sure, head) if _is_of_docker(header, facts) else None
+            host_limit = find_host_limit(sure, head, is_of_docker=_is_of_docker(header, facts))
             if host_limit is None:
                 return Recognition(name, label, sure, _reasons(label, sure))
             features = tuple(one for one in sure.features if one.column != host_limit)

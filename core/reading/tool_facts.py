@@ -16,7 +16,7 @@ from core.reading.guessing.times import guess_time_unit
 from core.reading.mapping import PERIOD, ColumnMapping, MappedColumn
 from core.reading.numbers import find_style_of_rows, parse_quantity
 from core.traces.model import Role
-from core.units import GIB, MIB, file_unit
+from core.units import GIB, MIB, Unit, file_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,23 +139,49 @@ _MIN_HOST_RATIO = 3.0
 """A host has at least so many times the memory that any of its containers uses."""
 
 
-def find_host_limit(mapping: ColumnMapping, head: TableHead) -> str | None:
+def find_host_limit(mapping: ColumnMapping, head: TableHead, *, is_of_docker: bool = False) -> str | None:
     """Find a column of memory limits that is the host's memory.
 
-    It is one size for several executions, none that people set (whole GiB, powers of two), and far above use.
+    It is one size, far above use, and none that people set: no whole MiB or MB, or, where Docker prints it
+    for several executions, neither of whole GiB nor a power of two.
     """
     memory, limit = (
         next((one for one in mapping.features if one.role is role), None)
         for role in (Role.MEMORY, Role.MEMORY_LIMIT)
     )
-    if memory is None or limit is None or mapping.execution is None:
+    if memory is None or limit is None or file_unit(limit.unit_key).unit is not Unit.BYTES:
         return None
     used, sizes = (_read_bytes(one, head) for one in (memory, limit))
-    if len(set(head.column(mapping.execution))) < 2 or len(set(sizes)) != 1 or not used:
+    if len(set(sizes)) != 1 or not used or sizes[0] <= _MIN_HOST_RATIO * max(used):
         return None
     size = sizes[0]
-    is_set = size % GIB == 0 or (size % MIB == 0 and math.log2(size / MIB).is_integer())
-    return limit.column if not is_set and size > _MIN_HOST_RATIO * max(used) else None
+    is_set = is_set_size(size)
+    if is_of_docker and mapping.execution is not None and len(set(head.column(mapping.execution))) > 1:
+        is_set = size % GIB == 0 or (size % MIB == 0 and math.log2(size / MIB).is_integer())
+    return None if is_set else limit.column
+
+
+_DIGITS = 4
+"""How many digits Docker prints of a size."""
+_SMALL = 64 * MIB
+"""No host has less memory."""
+_LIMIT_STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
+    (100 * GIB, (GIB,)),
+    (8 * GIB, (1000 * MIB, GIB, 1e9)),
+    (GIB, (100 * MIB, 128 * MIB, 1e8)),
+    (0.0, (50 * MIB, 64 * MIB, 5e7)),
+)
+"""From a size on, of what people's limits are multiples."""
+
+
+def is_set_size(size: float) -> bool:
+    """Whether a memory limit in bytes is a size that people set, as far as the printed digits tell."""
+    if size < _SMALL or not math.isfinite(size):
+        return True
+    printed = next((unit for unit in (GIB, MIB) if size >= unit), 1.0)
+    tolerance = 0.5 * printed * 10.0 ** (math.floor(math.log10(size / printed)) - _DIGITS + 1)
+    steps = next(steps for least, steps in _LIMIT_STEPS if size >= least)
+    return any(abs(size - step * round(size / step)) <= tolerance for step in steps)
 
 
 def _read_bytes(one: MappedColumn, head: TableHead) -> list[float]:

@@ -170,3 +170,34 @@ def test_a_column_called_time_that_cannot_be_read_is_asked(tmp_path):
     assert found.questions[0].choices == ("none",)
     with pytest.raises(InputError, match="time"):
         read_with_report(path)
+
+
+def read_text(folder, text, name="t.csv"):
+    path = folder / name
+    path.write_text(text)
+    return read_with_report(path)
+
+
+def test_a_size_that_people_do_not_set_is_no_limit_in_any_table(tmp_path):
+    header = "timestamp,container_name,cpu_percent,mem_usage,mem_limit\n"
+    rows = [f"{1700000000 + 2 * i},web,{150 + i}%,{200 + i}.5MiB,{{}}\n" for i in range(9)]
+    host, _ = read_text(tmp_path, header + "".join(row.format("15.53GiB") for row in rows))
+    assert host.feature(Role.MEMORY_LIMIT) is None
+    own, _ = read_text(tmp_path, header + "".join(row.format("8GiB") for row in rows))
+    assert own.feature(Role.MEMORY_LIMIT) is not None
+
+
+def test_short_words_for_requests_and_limits_are_known(tmp_path):
+    header = "ts,container,cpu_req,cpu_lim,mem_req,mem_lim,cpu_cores,mem_mib\n"
+    rows = (f"{1700000000 + 60 * i},w,500m,2,1Gi,2Gi,0.{i},{500 + i}\n" for i in range(9))
+    traces, _ = read_text(tmp_path, header + "".join(rows))
+    assert [feature.role for feature in traces.features] == [
+        Role.CPU_REQUEST, Role.CPU_LIMIT, Role.MEMORY_REQUEST, Role.MEMORY_LIMIT, Role.CPU, Role.MEMORY,
+    ]  # fmt: skip
+    assert set(values(traces, Role.CPU_REQUEST)) == {0.5}
+
+
+def test_the_default_columns_of_sacct_are_refused_too(tmp_path):
+    text = "       JobID    JobName  AllocCPUS      State ExitCode \n1000  train  8  COMPLETED  0:0 \n"
+    with pytest.raises(InputError, match="sacct"):
+        read_text(tmp_path, text * 2, "s.txt")

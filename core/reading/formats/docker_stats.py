@@ -11,7 +11,6 @@ nobody sets by hand, such as ``15.53GiB``, is taken for that and is no limit.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -20,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
 from core.reading.formats.text_table import Row, parse_time_line, split_time, tool_format
-from core.reading.tool_facts import ToolColumn, ToolFacts
+from core.reading.tool_facts import ToolColumn, ToolFacts, is_set_size
 from core.traces.model import Role
-from core.units import GIB, MIB, SUFFIX_FACTORS, Unit, plural
+from core.units import SUFFIX_FACTORS, Unit, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,17 +33,6 @@ if TYPE_CHECKING:
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kKMGTP]i?B|B)")
 INSPECTED_CHARS = 4_000
 """In so many characters a sample or the names of the columns are looked for."""
-_DIGITS = 4
-"""How many digits Docker prints of a size."""
-_SMALL = 64 * MIB
-"""No host has less memory."""
-_LIMIT_STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
-    (100 * GIB, (GIB,)),
-    (8 * GIB, (1000 * MIB, GIB, 1e9)),
-    (GIB, (100 * MIB, 128 * MIB, 1e8)),
-    (0.0, (50 * MIB, 64 * MIB, 5e7)),
-)
-"""From a size on, of what people's limits are multiples."""
 _HOSTS = frozenset(("host", "hostname", "node", "server", "machine", "vm"))
 _TIME_KEYS = ("timestamp", "Timestamp", "time", "Time", "read", "ts")
 _COLUMNS = {
@@ -154,17 +142,10 @@ def parse_bytes(text: str) -> str:
 
 
 def _is_set(limit: str) -> bool:
-    """Whether a memory limit is a size that people set: in whole MiB, GiB or MB, as far as digits tell."""
     try:
-        size = float(limit)
+        return is_set_size(float(limit))
     except ValueError:
         return True
-    if size < _SMALL or not math.isfinite(size):
-        return True
-    printed = next((unit for unit in (GIB, MIB) if size >= unit), 1.0)
-    tolerance = 0.5 * printed * 10.0 ** (math.floor(math.log10(size / printed)) - _DIGITS + 1)
-    steps = next(steps for least, steps in _LIMIT_STEPS if size >= least)
-    return any(abs(size - step * round(size / step)) <= tolerance for step in steps)
 
 
 INSPECTED_LINES = 1_000

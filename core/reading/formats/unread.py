@@ -58,7 +58,7 @@ UNSUPPORTED = (
     UnsupportedFormat(
         "an accounting table of Slurm’s sacct, with a row per finished job",
         r"(?:JobID(?:Raw)?|Account|User|Cluster)[|,\s][^\n]*\b(?:MaxRSS|AveRSS|CPUTimeRAW|CPUTime|ReqMem|AllocTRES|"
-        r"TotalCPU|ElapsedRaw|ElapsedRAW)\b",
+        r"TotalCPU|ElapsedRaw|ElapsedRAW|ExitCode|State)\b",
         "Sample jobs while they run: sstat --parsable2 --format=JobID,AveCPU,MaxRSS in a loop, or Slurm’s "
         "profile plugin (acct_gather_profile/hdf5) and sh5util --export.",
     ),

@@ -69,7 +69,7 @@ def normalize_name(name: str) -> str:
 
 
 _NO_USAGE = frozenset(
-    ("limit", "limits", "request", "requests", "requested", "reserved", "reservation", "allocatable",
+    ("limit", "limits", "lim", "request", "requests", "requested", "reserved", "reservation", "allocatable",
      "assigned", "guaranteed", "capacity", "provisioned", "delta", "diff", "change", "temp", "temperature",
      "clock", "bucket", "le", "quantile", "gpu", "target", "desired", "predicted", "prediction",
      "forecast", "recommended", "recommendation", "threshold", "bound", "unused", "remaining", "headroom",

@@ -328,7 +328,7 @@ _OF_GPU_POWER = _CARDS | frozenset(
 )
 _OF_LIMIT = _UNITS | frozenset(
     ("cpu", "cpus", "vcpu", "vcpus", "mem", "memory", "ram", "core", "cores", "millicores", "limit",
-     "limits", "spec", "resource", "resources", "quota", "hard", "in", "milli", "mcpu", "millicpu",
+     "limits", "lim", "spec", "resource", "resources", "quota", "hard", "in", "milli", "mcpu", "millicpu",
      "nanocores")
 )  # fmt: skip
 _PART = re.compile(r" (?:gpu|minor_number|index|device|interface|uuid|direction) \S+$")
@@ -368,7 +368,9 @@ def guess_other_role(name: str) -> Role:
 
 
 def _is_limit(name_words: set[str], of: set[str]) -> bool:
-    return bool({"limit", "limits"} & name_words) and bool(of & name_words) and not _NO_LIMIT & name_words
+    return (
+        bool({"limit", "limits", "lim"} & name_words) and bool(of & name_words) and not _NO_LIMIT & name_words
+    )
 
 
 def _is_gpu_memory(name_words: set[str]) -> bool:
@@ -416,7 +418,7 @@ def _has_direction(
     )
 
 
-_REQUEST_WORDS = frozenset(("request", "requests", "requested"))
+_REQUEST_WORDS = frozenset(("request", "requests", "requested", "req", "reqs"))
 
 
 def _is_request(name_words: set[str], of: set[str]) -> bool:
