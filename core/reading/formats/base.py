@@ -12,7 +12,7 @@ import re
 import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import InputError, RefusedError
 
@@ -176,42 +176,30 @@ class FileStart:
         return found
 
 
-class Source(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class Source:
     """A file with known columns that can be read with a mapping."""
 
-    @property
-    def path(self) -> Path:
-        """The file."""
-        ...
-
-    @property
-    def header(self) -> tuple[str, ...]:
-        """The columns' names."""
-        ...
-
-    @property
-    def rows(self) -> tuple[tuple[str, ...], ...]:
-        """The first rows as strings."""
-        ...
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The columns' types if the file states them, else empty."""
-        ...
-
-    @property
-    def n_rows(self) -> int | None:
-        """The number of rows if it is known without reading everything."""
-        ...
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """The problems of the file's beginning."""
-        ...
+    #: The file.
+    path: Path
+    #: The columns' names.
+    header: tuple[str, ...]
+    #: The first rows as strings.
+    rows: tuple[tuple[str, ...], ...]
+    #: The columns' types if the file states them, else empty.
+    types: tuple[str, ...] = ()
+    #: The number of rows if it is known without reading everything.
+    n_rows: int | None = None
+    #: The problems of the file's beginning.
+    problems: tuple[Problem, ...] = ()
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
-        """Read the mapped columns."""
-        ...
+        """Read the mapped columns.
+
+        Raises InputError if a column is missing, or mapped to something that it cannot be, or if the file is
+        damaged.
+        """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,11 @@ without it the usage stays a share of the machine.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.reading.formats.base import Format
+from core.reading.formats.base import Format, Source
 from core.reading.formats.csv import CsvSource
 from core.reading.guessing.times import guess_time_unit
 from core.reading.mapping import ColumnMapping, MappedColumn
@@ -22,13 +21,11 @@ from core.traces.model import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from core.reading.formats.base import FileStart
     from core.reading.numbers import NumberStyle
     from core.reading.table import RawTable
     from core.traces.model import FloatArray
-    from core.traces.validation import Problem
 
 
 PERCENT, CORES, USED = "CPU usage [%]", "CPU cores", "CPU usage [cores]"
@@ -69,52 +66,32 @@ LAYOUT = Layout(
 )
 
 
-@dataclass(frozen=True)
-class BitbrainsSource:
+@dataclass(frozen=True, kw_only=True)
+class BitbrainsSource(Source):
     """A table of a virtual machine with its usage in cores as the last column."""
 
     source: CsvSource
 
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.source.path
-
-    @property
-    def header(self) -> tuple[str, ...]:
-        """The columns' names."""
-        return (*self.source.header, USED)
-
-    @cached_property
-    def rows(self) -> tuple[tuple[str, ...], ...]:
-        """The first rows as strings; rows of another width stay as they are."""
-        width, style = len(self.source.header), self.source.head.style
-        percent, cores = map(self.source.header.index, (PERCENT, CORES))
-        return tuple(
+    @classmethod
+    def of(cls, source: CsvSource) -> BitbrainsSource:
+        """Add the usage to the first rows; those of another width stay as they are."""
+        width, style = len(source.header), source.head.style
+        percent, cores = map(source.header.index, (PERCENT, CORES))
+        rows = (
             (*row, _format_cores(row[percent], row[cores], style)) if len(row) == width else row
-            for row in self.source.rows
+            for row in source.rows
+        )
+        return cls(
+            path=source.path,
+            header=(*source.header, USED),
+            rows=tuple(rows),
+            n_rows=source.n_rows,
+            problems=source.problems,
+            source=source,
         )
 
-    @property
-    def types(self) -> tuple[str, ...]:
-        """Empty: text files state no types."""
-        return ()
-
-    @property
-    def n_rows(self) -> int | None:
-        """The number of rows, estimated from the length of the first ones."""
-        return self.source.n_rows
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """The problems of the file's beginning."""
-        return self.source.problems
-
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
-        """Read the mapped columns.
-
-        Raises InputError if a column is missing or the file is damaged.
-        """
+        """Read the mapped columns."""
         return _with_cores(self.source.read(_with_source_columns(mapping), progress), mapping)
 
 
@@ -174,7 +151,7 @@ FORMATS = (
         "CSV (also gzipped)",
         (".csv", ".gz"),
         _is_bitbrains,
-        lambda start: BitbrainsSource(start.open_once(CsvSource.open)),
+        lambda start: BitbrainsSource.of(start.open_once(CsvSource.open)),
         "Timestamp [ms];CPU cores;CPU usage [%];Memory usage [KB]\n"
         + "".join(f"{1_376_314_846 + 300 * i};4;{50 + i}.5;6129274.4\n" for i in range(6)),
     ),

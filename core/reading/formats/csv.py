@@ -25,7 +25,7 @@ import pyarrow.csv as pacsv
 
 from core.errors import InputError
 from core.reading.dates import READERS
-from core.reading.formats.base import GZIP, Format, open_content, read_magic
+from core.reading.formats.base import GZIP, Format, Source, open_content, read_magic
 from core.reading.formats.csv_dialect import CsvDialect, find_dialect, holds_names, iterate_samples
 from core.reading.numbers import EMPTY, split_columns
 from core.reading.table import InvalidCellError, TableBuilder
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from core.reading.mapping import ColumnMapping
     from core.reading.table import RawTable
-    from core.traces.validation import Problem
 
 SEGMENT_BYTES = 8 * 2**20
 PIECE_BYTES = BLOCK_BYTES = 2**20
@@ -48,42 +47,24 @@ MAX_LINE = 4 * 2**20
 MAX_FLAWED_ROWS = 200_000
 
 
-@dataclass(frozen=True)
-class CsvSource:
+@dataclass(frozen=True, kw_only=True)
+class CsvSource(Source):
     """A text table that can be read with a mapping."""
 
-    path: Path
     head: CsvDialect
 
     @classmethod
     def open(cls, path: Path) -> CsvSource:
         """Open a file with the dialect of its beginning."""
-        return cls(path, find_dialect(path))
-
-    @property
-    def header(self) -> tuple[str, ...]:
-        """The columns' names."""
-        return self.head.header
-
-    @property
-    def rows(self) -> tuple[tuple[str, ...], ...]:
-        """The first rows as strings."""
-        return self.head.rows
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """Empty: text files state no types."""
-        return ()
-
-    @property
-    def n_rows(self) -> int | None:
-        """The number of rows, estimated from the length of the first ones."""
-        return self.head.n_rows
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """The problems of the file's beginning."""
-        return self.head.problems
+        head = find_dialect(path)
+        return cls(
+            path=path,
+            header=head.header,
+            rows=head.rows,
+            n_rows=head.n_rows,
+            problems=head.problems,
+            head=head,
+        )
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns.

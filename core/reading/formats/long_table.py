@@ -14,7 +14,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.reading.dates import is_date
-from core.reading.formats.base import Format, open_content
+from core.reading.formats.base import Format, Source, open_content
 from core.reading.formats.csv import MAX_LINE, CsvSource
 from core.reading.formats.csv_dialect import EVIDENCE_ROWS
 from core.reading.formats.series_table import SeriesTable, code_names, gather_series, select_container_series
@@ -32,7 +32,6 @@ from core.units import Unit, file_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from core.reading.formats.base import FileStart
     from core.reading.table import RawTable
@@ -41,35 +40,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PivotedTable:
-    """A text table of series after pivoting."""
+class PivotedTable(Source):
+    """A text table of series after pivoting: ``execution``, ``timestamp`` and a column per metric."""
 
     #: The table of the file.
     source: CsvSource
-    #: ``execution``, ``timestamp`` and one name per metric.
-    header: tuple[str, ...]
-    #: The first rows under that header.
-    rows: tuple[tuple[str, ...], ...]
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.source.path
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """The problems of the beginning of the file."""
-        return self.source.problems
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """Empty: text files state no types."""
-        return ()
-
-    @property
-    def n_rows(self) -> int | None:
-        """None: the number of pivoted rows is unknown before the end."""
-        return None
 
     def as_read(self, mapping: ColumnMapping) -> ColumnMapping:
         """Return the mapping with sizes in bytes for cells with units, as series are read.
@@ -218,7 +193,9 @@ class LongSource(PivotedTable):
             seen.setdefault((execution, cell(row, shape.time)), {})[metric] = cell(row, shape.value)
         rows = tuple((*key, *(cells.get(one, "") for one in metrics)) for key, cells in seen.items())
         header = ("execution", "timestamp", *metrics)
-        return cls(source=source, shape=shape, header=header, rows=rows)
+        return cls(
+            path=source.path, header=header, rows=rows, problems=source.problems, source=source, shape=shape
+        )
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns; a row is a time of a container.

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import InputError
-from core.reading.formats.base import PARQUET, Format
+from core.reading.formats.base import PARQUET, Format, Source
 from core.reading.table import TableBuilder
 from core.traces.validation import ProblemLog
 
@@ -19,25 +19,13 @@ if TYPE_CHECKING:
 
     from core.reading.mapping import ColumnMapping
     from core.reading.table import RawTable
-    from core.traces.validation import Problem
 
 SAMPLE_ROWS = 50
 
 
-@dataclass(frozen=True)
-class ParquetSource:
+@dataclass(frozen=True, kw_only=True)
+class ParquetSource(Source):
     """A Parquet file that can be read with a mapping; its first row is row 1."""
-
-    path: Path
-    header: tuple[str, ...]
-    types: tuple[str, ...]
-    n_rows: int
-    rows: tuple[tuple[str, ...], ...]
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """None: a Parquet file is either whole or damaged."""
-        return ()
 
     @classmethod
     def open(cls, path: Path) -> ParquetSource:
@@ -57,8 +45,13 @@ class ParquetSource:
             twice = next(name for name in schema.names if schema.names.count(name) > 1)
             raise InputError(f"“{path.name}” has two columns “{twice}”.", "Rename one of them.")
         columns = [_cells(path, *pair) for pair in zip(schema.names, batch.columns, strict=True)]
-        types = tuple(str(kind) for kind in schema.types)
-        return cls(path, tuple(schema.names), types, n_rows, tuple(zip(*columns, strict=True)))
+        return cls(
+            path=path,
+            header=tuple(schema.names),
+            rows=tuple(zip(*columns, strict=True)),
+            types=tuple(str(kind) for kind in schema.types),
+            n_rows=n_rows,
+        )
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns.

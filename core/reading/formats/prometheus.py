@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import InputError
-from core.reading.formats.base import HEAD_BYTES, Format, open_content, read_head
+from core.reading.formats.base import HEAD_BYTES, Format, Source, open_content, read_head
 from core.reading.formats.series_table import Series, pivot_series
 from core.reading.guessing import guess_mapping
 from core.reading.guessing.cpu_and_memory_columns import LOOPBACK
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from core.reading.mapping import ColumnMapping
     from core.reading.table import RawTable
     from core.reading.tool_facts import TableHead
-    from core.traces.validation import Problem
 
 
 def recognise(head: TableHead) -> ColumnMapping | None:
@@ -133,14 +132,9 @@ _SAMPLE = re.compile(rb'\[\s*(\d+(?:\.\d+)?)\s*,\s*"([^"]*)"\s*\]')
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 
 
-@dataclass(frozen=True)
-class PrometheusSource:
+@dataclass(frozen=True, kw_only=True)
+class PrometheusSource(Source):
     """A range query's response that can be read with a mapping."""
-
-    path: Path
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    problems: tuple[Problem, ...] = ()
 
     @classmethod
     def open(cls, path: Path) -> PrometheusSource:
@@ -164,17 +158,8 @@ class PrometheusSource:
             name = table.executions.names[table.executions.codes[i]]
             values = (repr(float(column[i])) for column in table.columns)
             rows.append((name, repr(float(table.time[i])), *values))
-        return cls(path, header, tuple(rows))
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The columns' types."""
-        return ("text", *(["number"] * (len(self.header) - 1)))
-
-    @property
-    def n_rows(self) -> int | None:
-        """Unknown before the end."""
-        return None
+        types = ("text", *(["number"] * (len(header) - 1)))
+        return cls(path=path, header=header, rows=tuple(rows), types=types)
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns; a row is a time of a container.

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from core.reading.dates import is_clock, is_date, parse_named_date
+from core.reading.formats.base import Source
 from core.reading.guessing.column_names import split_words
 from core.reading.numbers import EMPTY
 from core.reading.table import convert_times
@@ -21,12 +22,9 @@ from core.traces.validation import ProblemLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
-    from core.reading.formats.base import Source
     from core.reading.mapping import ColumnMapping
     from core.reading.table import CodedColumn, RawTable
-    from core.traces.validation import Problem
 
 _DATES = frozenset(("date", "datum", "day", "tag", "fecha", "data", "jour", "dato"))
 _CLOCKS = frozenset(("time", "clock", "zeit", "uhrzeit", "heure", "hora", "ora", "tijd", "tid"))
@@ -34,9 +32,9 @@ _FILLER_WORDS = frozenset(("local", "utc", "of", "day", "the", "sample"))
 _DIGITS = re.compile(r"(?:19|20)\d{6}")
 
 
-@dataclass(frozen=True)
-class DatedTable:
-    """A table whose columns of date and time of day are joined."""
+@dataclass(frozen=True, kw_only=True)
+class DatedTable(Source):
+    """A table whose columns of date and time of day are joined, in the place of the date."""
 
     #: The table of the file.
     source: Source
@@ -49,46 +47,8 @@ class DatedTable:
         """The name of the joined column."""
         return f"{self.date} {self.clock}"
 
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.source.path
-
-    @property
-    def header(self) -> tuple[str, ...]:
-        """The columns' names, the joined one in place of the date."""
-        return self._join_cells(self.source.header, self.name)
-
-    @property
-    def rows(self) -> tuple[tuple[str, ...], ...]:
-        """The first rows."""
-        places = [self.source.header.index(name) for name in (self.date, self.clock)]
-        width = len(self.source.header)
-        whole = [row for row in self.source.rows if len(row) == width]
-        return tuple(
-            self._join_cells(row, _join_texts(*(row[place].strip() for place in places))) for row in whole
-        )
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The columns' types where the file states them."""
-        return self._join_cells(self.source.types, "date") if self.source.types else ()
-
-    @property
-    def n_rows(self) -> int | None:
-        """The number of rows where it is known."""
-        return self.source.n_rows
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What was odd about the beginning of the table."""
-        return self.source.problems
-
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
-        """Read the mapped columns.
-
-        Raises InputError if a column is missing or the file is damaged.
-        """
+        """Read the mapped columns."""
         if mapping.time != self.name:
             return self.source.read(mapping, progress)
         attributes = (*mapping.attributes, self.date, self.clock)
@@ -103,15 +63,6 @@ class DatedTable:
             attributes=raw.attributes[:-2],
             problems=log.problems,
             flawed={**raw.flawed, self.name: flawed},
-        )
-
-    def _join_cells(self, cells: Sequence[str], joined: str) -> tuple[str, ...]:
-        """Return a row of the source with the joined cell in place of the two."""
-        header = self.source.header
-        return tuple(
-            joined if name == self.date else cell
-            for name, cell in zip(header, cells, strict=True)
-            if name != self.clock
         )
 
     def _times(self, raw: RawTable, unit: str, log: ProblemLog) -> tuple[np.ndarray, np.ndarray]:
@@ -145,8 +96,28 @@ def join_split_times(source: Source) -> Source:
         or any(_most_cells_fit(source, name, _is_date_time) for name in source.header)
     ):
         return source
-    found = DatedTable(source, dates[0], clocks[0])
-    return source if found.name in source.header else found
+    date, clock = dates[0], clocks[0]
+    name = f"{date} {clock}"
+    if name in source.header:
+        return source
+    at, clock_at = source.header.index(date), source.header.index(clock)
+
+    def join(cells: Sequence[str], joined: str) -> tuple[str, ...]:
+        """Return a row with the joined cell in the place of the date, and without the clock."""
+        return tuple(joined if i == at else cell for i, cell in enumerate(cells) if i != clock_at)
+
+    whole = [row for row in source.rows if len(row) == len(source.header)]
+    return DatedTable(
+        path=source.path,
+        header=join(source.header, name),
+        rows=tuple(join(row, _join_texts(row[at].strip(), row[clock_at].strip())) for row in whole),
+        types=join(source.types, "date") if source.types else (),
+        n_rows=source.n_rows,
+        problems=source.problems,
+        source=source,
+        date=date,
+        clock=clock,
+    )
 
 
 def _find_columns(source: Source, names: frozenset[str], fits: Callable[[str], bool]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.errors import InputError
 from core.reading.dates import is_clock, is_date
-from core.reading.formats.base import Format, open_content, strip_escapes
+from core.reading.formats.base import Format, Source, open_content, strip_escapes
 from core.reading.table import TableBuilder
 from core.traces.validation import ProblemLog
 from core.units import plural
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from core.reading.mapping import ColumnMapping
     from core.reading.table import RawTable
     from core.reading.tool_facts import ToolFacts
-    from core.traces.validation import Problem
 
 
 SAMPLE_ROWS = 50
@@ -121,16 +120,11 @@ def _report_preamble(skip: int) -> ProblemLog:
     return log
 
 
-@dataclass(frozen=True)
-class TextTable:
+@dataclass(frozen=True, kw_only=True)
+class TextTable(Source):
     """A log as a table, by a parser of its lines."""
 
-    path: Path
     parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]]
-    #: The columns' names, the first rows and their problems.
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    problems: tuple[Problem, ...]
     #: What the tool measures; None for names of columns from the file.
     facts: ToolFacts | None = None
     #: Splits the file into the parser's input, behind some lines.
@@ -161,23 +155,13 @@ class TextTable:
             )
         header = tuple(dict.fromkeys(name for row in first for name in row.cells))
         sample = tuple(tuple(row.cells.get(name, "") for name in header) for row in first[:SAMPLE_ROWS])
-        return cls(start.path, parser, header, sample, log.problems, facts, lines, start.skip)
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """Empty: text files state no types."""
-        return ()
-
-    @property
-    def n_rows(self) -> int | None:
-        """Unknown before the end."""
-        return None
+        return cls(
+            path=start.path, header=header, rows=sample, problems=log.problems,
+            parser=parser, facts=facts, lines=lines, skip=start.skip,
+        )  # fmt: skip
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
-        """Read the mapped columns.
-
-        Raises InputError if a column is missing or the file is damaged.
-        """
+        """Read the mapped columns."""
         log = _report_preamble(self.skip)
         builder = TableBuilder(mapping, self.header, log)
         rows, total = self.parser(self.lines(self.path, self.skip), log), 0

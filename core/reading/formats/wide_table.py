@@ -250,11 +250,6 @@ class WideSource(PivotedTable):
     series: tuple[tuple[str, tuple[str, str]], ...]
     left_out: tuple[Problem, ...] = ()
 
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """The problems of the beginning of the file, and the columns that are left out."""
-        return (*self.source.problems, *self.left_out)
-
     @classmethod
     def of(cls, source: CsvSource) -> WideSource | None:
         """Pivot a table with one column per container; None for any other table."""
@@ -277,13 +272,16 @@ class WideSource(PivotedTable):
         series = tuple(zip((names[i] for i in found.positions), pairs, strict=True))
         header = ("execution", *(("timestamp",) if shape.time else ()), *metrics)
         rows = _rows(cells, shape.time, series, metrics)
+        left_out = (*found.problems, *_report_summaries(shape.summaries))
         return cls(
+            path=source.path,
+            problems=(*source.problems, *left_out),
             source=source,
             time=shape.time,
             series=series,
             header=header,
             rows=rows,
-            left_out=(*found.problems, *_report_summaries(shape.summaries)),
+            left_out=left_out,
         )
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
