@@ -110,6 +110,16 @@ Mapping = Annotated[
 ]
 
 
+Answers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="COLUMN=ROLE:UNIT (cpu:millicores, memory:mib, other), COLUMN=time:UNIT, COLUMN=execution, "
+        "COLUMN=attribute or COLUMN=ignore. May be repeated.",
+    ),
+]
+
+
 def answers(command: Callable[P, None]) -> Callable[P, None]:
     """Report errors in sentences, as text or as JSON, and exit with the right code."""
 

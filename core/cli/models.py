@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.cli import output as show
-from core.cli.answers import File, Force, Json, Mapping, Model, Out, answers, options, print_json, taking
+from core.cli.answers import (
+    Answers,
+    File,
+    Force,
+    Json,
+    Mapping,
+    Model,
+    Out,
+    answers,
+    options,
+    print_json,
+    taking,
+)
 
 if TYPE_CHECKING:
     from core.phases import PhaseModel
@@ -23,15 +35,29 @@ def register_traces(app: typer.Typer) -> None:
 
 
 @answers
-def traces_check(file: File, mapping: Mapping = None, as_json: Json = False) -> None:
-    """Read a trace file and list what was wrong with it and what was done about it."""
+def traces_check(
+    file: File, mapping: Mapping = None, set_columns: Answers = None, as_json: Json = False
+) -> None:
+    """Read a trace file and list what was wrong with it and what was done about it.
+
+    Exits with 3 if numbers are doubtful, and with 4 if a question about a column is open.
+    """
     from core.cli import offline_files as offline
 
-    checked = offline.check(file, mapping)
+    try:
+        checked = offline.check(file, mapping, set_columns or ())
+    except offline.OpenQuestionsError as error:
+        if as_json:
+            print_json(error.to_dict())
+        else:
+            show.open_questions(file, error)
+        raise typer.Exit(4) from None
     if as_json:
         print_json(checked.to_dict())
     else:
         show.checked(file, checked)
+    if not checked.report.faultless:
+        raise typer.Exit(3)
 
 
 @answers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,6 +28,7 @@ from core.reading import inspect_file, read_with_report
 from core.reading.formats.register import FORMATS
 from core.reading.layouts import LAYOUTS
 from core.reading.mapping import ColumnMapping
+from core.reading.questions import list_answers, list_questions, set_column
 from core.sequences import END, Step, Warmup, phase_sequences
 from core.traces.model import fingerprint, summarise
 from core.units import phase_name
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from core.phases import PhaseModel
     from core.progress_reporting import Progress
     from core.reading import Inspection
+    from core.reading.questions import Question
     from core.sequences import DwellTimes, TransitionGraph
     from core.traces.model import TraceSet
     from core.traces.validation import Report
@@ -76,16 +78,50 @@ class Checked:
         }
 
 
-def check(file: Path, mapping: Path | None = None) -> Checked:
-    """Read a trace file and say what was wrong with it.
+class OpenQuestionsError(InputError):
+    """A question about a column has to be answered before a file is read."""
+
+    def __init__(self, mapping: ColumnMapping, questions: Sequence[Question]) -> None:
+        super().__init__(questions[0].sentence, f"Answer it: --set “{questions[0].column}=…”.")
+        self.mapping, self.questions = mapping, questions
+
+    def to_dict(self) -> dict[str, Any]:
+        """The mapping so far, and each question with the answers that `--set` takes."""
+        return {
+            "mapping": self.mapping.to_dict(),
+            "questions": [
+                {"column": one.column, "question": one.sentence, "answers": list(list_answers(one))}
+                for one in self.questions
+            ],
+        }
+
+
+def check(file: Path, mapping: Path | None = None, answers: Sequence[str] = ()) -> Checked:
+    """Read a trace file, with columns set by `answers` (``COLUMN=cpu:millicores``), and list its problems.
 
     Raises
     ------
+    OpenQuestionsError
+        If the unit or role of a column is unknown.
     InputError
-        If nothing of it can be used.
+        If nothing of it can be used, or an answer is invalid.
     """
     inspection = inspect_file(existing(file))
-    traces, report = read_with_report(file, read_mapping(mapping))
+    chosen = read_mapping(mapping)
+    suggested = chosen or inspection.mapping
+    if suggested is not None:
+        header, rows = [column.name for column in inspection.columns], inspection.rows_preview
+        for text in answers:
+            column, equals, answer = text.rpartition("=")
+            if not equals:
+                raise InputError(f"“{text}” is not of the form COLUMN=ROLE:UNIT.", "Try value=memory:mib.")
+            chosen = suggested = set_column(suggested, column, answer, header, rows)
+        questions = inspection.questions if chosen is None else list_questions(suggested, header, rows)
+        if questions:
+            raise OpenQuestionsError(suggested, questions)
+    traces, report = read_with_report(file, chosen)
+    if chosen is not None:
+        inspection = replace(inspection, mapping=chosen)
     return Checked(inspection, traces, report, summarise(traces))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from core.application import StoreCheck
-    from core.cli.offline_files import Checked, SequenceReport
+    from core.cli.offline_files import Checked, OpenQuestionsError, SequenceReport
     from core.phases import PhaseModel
     from core.progress_reporting import Progress
     from core.sequences import TransitionGraph
@@ -108,11 +109,29 @@ def checked(file: Path, result: Checked) -> None:
         highlight=False,
     )
     print_table(Table("features", _FEATURES, traces.features), console)
-    sentences = result.report.sentences()
-    for sentence in sentences:
-        console.print(f"• {plain(sentence)}", highlight=False)
-    if not sentences:
+    harmful = result.report.harmful
+    for one in sorted(result.report.problems, key=lambda one: one not in harmful):
+        mark = "[bold yellow]![/]" if one in harmful else "[dim]·[/]"
+        console.print(f"{mark} {plain(one.sentence())}", highlight=False)
+    if not result.report.problems:
         console.print("No problems found.")
+
+
+def open_questions(file: Path, error: OpenQuestionsError) -> None:
+    """Print what the columns of a file are so far, and the questions with the answers to each."""
+    console, mapping = _console(), error.mapping
+    console.print(f"[bold]{plain(file.name)}[/]: columns so far", highlight=False)
+    rows = [(name, "execution", "") for name in mapping.executions]
+    rows += [(mapping.time, "time", mapping.time_unit)] if mapping.time else []
+    rows += [(one.column, one.role.value, one.unit_key) for one in mapping.features]
+    print_table(Table("mapping", _MAPPED, rows), console)
+    for question in error.to_dict()["questions"]:
+        console.print(f"[bold yellow]?[/] {plain(question['question'])}", highlight=False)
+        column, allowed = shlex.quote(question["column"]), " ".join(question["answers"])
+        console.print(f"  --set {plain(column)}=…  one of: {plain(allowed)}", highlight=False)
+
+
+_MAPPED = (Column("column"), Column("meaning", "stands for"), Column("unit"))
 
 
 def store_check(result: StoreCheck) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from core.errors import InputError, format_names
 from core.reading.dates import CLOCK, DAY_FIRST, YEAR_FIRST
 from core.reading.guessing.cpu_and_memory_columns import (
     USAGE_NAMES,
@@ -13,9 +14,9 @@ from core.reading.guessing.cpu_and_memory_columns import (
     may_be_gpu_memory,
 )
 from core.reading.guessing.order import get_longest_execution_cells
-from core.reading.guessing.times import can_be_times, list_time_units
-from core.reading.guessing.units import list_unit_choices
-from core.reading.mapping import UNKNOWN
+from core.reading.guessing.times import can_be_times, guess_time_unit, list_time_units
+from core.reading.guessing.units import Column, guess_unit, list_unit_choices
+from core.reading.mapping import UNKNOWN, MappedColumn
 from core.reading.numbers import EMPTY, find_style_of_rows, parse_number
 from core.traces.model import ROLE_NAMES, Role
 from core.units import format_number
@@ -23,7 +24,7 @@ from core.units import format_number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.reading.mapping import ColumnMapping, MappedColumn
+    from core.reading.mapping import ColumnMapping
 
 MAX_CANDIDATES = 8
 
@@ -145,3 +146,68 @@ def _ask_feature(one: MappedColumn, highest: float, percent: bool) -> Question:
             one.column, False, f"{role_name} in “{one.column}” is in percent: of what? {most}", tuple(shares)
         )
     return Question(one.column, False, f"In which unit is {role_name} in “{one.column}”? {most}", keys)
+
+
+PLACES = ("time", "execution", "attribute", "ignore")
+"""The answers beside roles."""
+
+
+def list_answers(question: Question) -> tuple[str, ...]:
+    """List the answers to a question as `set_column` takes them: ``memory:mib``, ``gpu``, ``time:ms``."""
+    if question.time:
+        return (
+            ("ignore",) if question.choices == ("none",) else tuple(f"time:{one}" for one in question.choices)
+        )
+    return question.choices
+
+
+def set_column(
+    mapping: ColumnMapping,
+    column: str,
+    answer: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+) -> ColumnMapping:
+    """Return the mapping with another meaning of a column: ``cpu:millicores``, ``time:ms``, ``execution``.
+
+    Without a unit the one that the name and the first rows tell is taken, which may leave it open.
+
+    Raises InputError if the table has no such column, or the answer is none of a role, a role and its unit,
+    and `PLACES`.
+    """
+    if column not in header:
+        raise InputError(f"The file has no column “{column}”.", f"It has: {format_names(header)}.")
+    what, _, unit = answer.partition(":")
+    place = header.index(column)
+    cells = tuple(row[place].strip() for row in rows if place < len(row))
+    others = tuple(one for one in mapping.features if one.column != column)
+    bare: dict[str, Any] = {
+        "features": others,
+        "execution": None if mapping.execution == column else mapping.execution,
+        "execution_parts": tuple(name for name in mapping.execution_parts if name != column),
+        "attributes": tuple(name for name in mapping.attributes if name != column),
+        "assumed": tuple(name for name in mapping.assumed if name != column),
+    }
+    if mapping.time == column:
+        bare |= {"time": None, "time_unit": "none", "period": mapping.period or 1.0}
+    if what == "time":
+        time_unit = unit or guess_time_unit(column, cells).unit
+        return replace(mapping, **bare | {"time": column, "time_unit": time_unit, "period": None})
+    if what == "execution":
+        return replace(mapping, **bare | {"execution": column, "execution_parts": ()})
+    if what == "attribute":
+        return replace(mapping, **bare | {"attributes": (*bare["attributes"], column)})
+    if what == "ignore":
+        return replace(mapping, **bare)
+    roles = (*(one.value for one in ROLE_NAMES), Role.OTHER.value)
+    if what not in roles:
+        raise InputError(f"“{what}” is no role of a column.", f"Use one of: {', '.join((*roles, *PLACES))}.")
+    role = Role(what)
+    allowed = (*list_unit_choices(role), "plain") if role is Role.OTHER else list_unit_choices(role)
+    if unit and unit not in allowed:
+        raise InputError(f"“{unit}” is no unit of {ROLE_NAMES[role]}.", f"Use one of: {', '.join(allowed)}.")
+    guessed = guess_unit(Column(column, cells, find_style_of_rows(rows)), role).key
+    if role in USAGE_NAMES:  # there is one CPU and one memory
+        others = tuple(replace(one, role=Role.OTHER) if one.role is role else one for one in others)
+    mapped = MappedColumn(column, role, unit or guessed)
+    return replace(mapping, **bare | {"features": (*others, mapped)})

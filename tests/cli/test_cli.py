@@ -90,15 +90,15 @@ def test_checking_a_file(csv):
 
 def test_what_was_wrong_is_listed(csv):
     csv.write_text(csv.read_text().replace("\n", "\nbroken,row,x,y\n", 1))
-    assert "•" in run("traces", "check", csv).stdout
-    assert run_json("traces", "check", csv)["report"]["problems"]
+    assert "! Row 2" in run("traces", "check", csv, code=3).stdout
+    assert run_json("traces", "check", csv, code=3)["report"]["problems"]
 
 
 def test_a_mapping_may_be_given_back(csv, tmp_path):
     mapping = tmp_path / "mapping.json"
     checked = run_json("traces", "check", csv)
     mapping.write_text(json.dumps({**checked["mapping"], "period": 5.0}))
-    assert run_json("traces", "check", csv, "--mapping", mapping)["period_s"] == 5.0
+    assert run_json("traces", "check", csv, "--mapping", mapping, code=3)["period_s"] == 5.0
     mapping.write_text(json.dumps(checked))
     assert run_json("traces", "check", csv, "--mapping", mapping)["period_s"] == 10.0
     for content in ("{", "[]", '{"colour": 1}'):

@@ -30,7 +30,6 @@ from core.reading.mapping import ColumnMapping, MappedColumn
 from core.reading.numbers import AS_WRITTEN, EMPTY, parse_number, split_columns
 from core.traces.model import Role
 from core.traces.validation import problem
-from core.units import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Mapping, Sequence
@@ -319,7 +318,7 @@ class WideSource(PivotedTable):
 def _report_summaries(names: Sequence[str]) -> tuple[Problem, ...]:
     if not names:
         return ()
-    message = f"{plural(len(names), 'column')} that sum up the others: {format_names(names)}."
+    message = f"Statistics of the other columns: {format_names(names)}."
     return (problem("summary_columns", message, column=names[0], count=len(names)),)
 
 
