@@ -10,7 +10,8 @@ shape per segment takes seconds. A gap in the sampling is an empty cell.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,34 +104,51 @@ def band(
     )
 
 
-def names(runs: Runs, yaxis: str, visible_range: tuple[float, float]) -> go.Scatter:
+def room_for(name: str) -> float:
+    """The share of the visible time that a run needs to have room for a name.
+
+    The browser's twin in ``assets/js/figures.js`` does the same after a zoom.
+    """
+    return max(ROOM_FOR_NAME, 0.008 * len(name) + 0.01)
+
+
+def names(
+    runs: Runs, yaxis: str, visible_range: tuple[float, float], given: Mapping[int, str] | None = None
+) -> go.Scatter:
     """The names of runs that are wide enough, each in the middle of its visible part.
 
     The browser chooses them again after a zoom, and uses them to name the phase at a time: `customdata` has
-    for every run its start and end, its name, its phase, and the colour of the name. Only visible
-    names are texts of the figure: hidden ones would cost the browser as much time.
+    for every run its start and end, its number, its phase, the colour of its text, and the name that people
+    gave to the phase, shown where it has room. Only visible names are texts of the figure: hidden ones would
+    cost the browser as much time.
     """
     begin, end = runs.edges[:-1], runs.edges[1:]
     low, high = np.clip(begin, *visible_range), np.clip(end, *visible_range)
     has_room = (high - low > ROOM_FOR_NAME * (visible_range[1] - visible_range[0])) & (runs.phases >= 0)
-    labels = [
+    labels: list[list[Any]] = [
         [
             float(a),
             float(b),
             theme.phase_name(int(phase)) if phase >= 0 else "",
             int(phase),
             theme.label_colour(int(phase)),
+            (given or {}).get(int(phase), ""),
         ]
         for a, b, phase in zip(begin, end, runs.phases, strict=True)
     ]
     visible_labels = [labels[at] for at in np.flatnonzero(has_room)]
+    shares = (high - low)[has_room] / (visible_range[1] - visible_range[0])
+    texts = [
+        run[5] if run[5] and share > room_for(run[5]) else run[2]
+        for run, share in zip(visible_labels, shares, strict=True)
+    ]
     return go.Scatter(
         x=((low + high) / 2)[has_room],
         y=np.full(len(visible_labels), 0.5),
         xaxis="x",
         yaxis=yaxis,
         mode="text",
-        text=[f"<b>{run[2]}</b>" for run in visible_labels],
+        text=[f"<b>{escape(text)}</b>" for text in texts],
         customdata=labels,
         textfont={"size": 11, "color": [run[4] for run in visible_labels]},
         meta={"names": True},
@@ -216,17 +234,30 @@ class Series:
         return [(self.name or self.title, self.values), *self.other_lines]
 
 
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """What a timeline says beside its lines."""
+
+    #: The execution and its trace set.
+    title: str = ""
+    #: The time of the first sample since 1970, or None where the traces have no dates.
+    clock: float | None = None
+    #: The names that people gave to phases, by id.
+    phase_names: Mapping[int, str] = field(default_factory=dict)
+
+
 def timeline(
     elapsed: FloatArray,
     series: Sequence[Series],
     runs: Runs | None = None,
     phases: Mapping[int, str] | Sequence[int] = (),
     window: tuple[float, float] | None = None,
-    title: str = "",
+    caption: Caption | None = None,
     breaks: IntArray | None = None,
-    clock: float | None = None,
 ) -> go.Figure:
-    """Draw one execution; `clock` is its first sample's time since 1970, where the traces have dates."""
+    """Draw one execution."""
+    caption = caption or Caption()
+    clock = caption.clock
     banded = runs is not None and len(runs.phases) > 0
     end = float(runs.edges[-1]) if runs is not None and banded else float(elapsed[-1])
     ends = [float(times[-1]) for entry in series for _, times, _ in entry.other_executions if len(times)]
@@ -242,7 +273,7 @@ def timeline(
         "full": full,
         "clock": clock,
         "thinned": thinned,
-        "title": title,
+        "title": caption.title,
         "phases": [
             [phase, theme.phase_name(phase), theme.phase_colour(phase), text]
             for phase, text in descriptions.items()
@@ -258,7 +289,10 @@ def timeline(
         )
     if runs is not None and banded:
         row = f"y{len(series) + 1}"
-        traces += [band(runs, tuple(descriptions), row, (0.0, 1.0)), names(runs, row, visible_range)]
+        traces += [
+            band(runs, tuple(descriptions), row, (0.0, 1.0)),
+            names(runs, row, visible_range, caption.phase_names),
+        ]
     figure.add_traces(traces)
     return figure
 

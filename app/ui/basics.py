@@ -136,11 +136,12 @@ def opener(label: str) -> dict[str, Any]:
     return shape | aria(label=label)
 
 
-def phase_badge(phase: int) -> html.Span:
-    """A phase's name on its colour."""
+def phase_badge(phase: int, name: str = "") -> html.Span:
+    """A phase's number on its colour, followed by the name that people gave to it."""
     number = 0 if phase < 0 else phase % 8 + 1
     hatch = " again" if phase >= 8 else ""
-    return html.Span(phase_name(phase), className=f"phase p{number}{hatch}")
+    badge = html.Span(phase_name(phase), className=f"phase p{number}{hatch}")
+    return html.Span([badge, html.B(name)], className="namedphase") if name else badge
 
 
 def state_badge(word: str, kind: str = "", icon_name: str | None = None) -> html.Span:

@@ -11,7 +11,7 @@ from dash import dcc, html
 
 from app.context import cached, workspace
 from app.figures.spread import Box, frequencies, spread
-from app.ui.basics import Node, aria, icon, phase_badge
+from app.ui.basics import Node, aria, icon, icon_button, phase_badge
 from app.ui.links import PageState, Query, free_text
 from core.errors import InputError
 from core.phases import ApplicationSettings
@@ -82,10 +82,14 @@ PHASE_COLUMNS = (
     Column("segments", "Segments", format_count, lambda each: each.runs),
     Column("median_dwell_s", "Median dwell time", format_duration, lambda each: each.median_stay),
 )
-PHASE_CELLS = {
-    "phase_number": lambda each: phase_badge(each.phase),
-    "description": lambda each: html.Div(described(each), className="description"),
-}
+
+
+def phase_cells(names: Mapping[int, str]) -> dict[str, Callable[[PhaseStatistics], Node]]:
+    """The cells of a table of phases that are more than text, with given names of phases."""
+    return {
+        "phase_number": lambda each: phase_badge(each.phase, names.get(each.phase, "")),
+        "description": lambda each: html.Div(described(each), className="description"),
+    }
 
 
 MAX_IN_A_ROW = 5
@@ -113,11 +117,16 @@ def phase_cards(
     lanes: Sequence[Lane],
     expand: Callable[[int], str] | None = None,
     max_columns: int = MAX_IN_A_ROW,
+    names: Mapping[int, str] | None = None,
+    can_rename: bool = False,
 ) -> html.Div:
-    """The cards in the order of the phases' numbers."""
+    """The cards in the order of the phases' numbers; `names` are those that people gave to phases."""
     phases = live(statistics)
     growth = _growth_scale(phases)
-    cards = [_card(each, phases, lanes, growth, expand) for each in phases]
+    cards = [
+        _card(each, phases, lanes, growth, expand, (names or {}).get(each.phase, ""), can_rename)
+        for each in phases
+    ]
     return html.Div(
         cards,
         className="cards",
@@ -134,6 +143,8 @@ def _card(
     lanes: Sequence[Lane],
     growth: Scale,
     expand: Callable[[int], str] | None,
+    given: str,
+    can_rename: bool,
 ) -> html.Div:
     lines: list[tuple[str, ...]] = []
     for lane in lanes:
@@ -148,7 +159,7 @@ def _card(
     return html.Div(
         [
             html.Div([*head, _expander(each.phase, expand)], className="row cardhead"),
-            html.H3(each.description),
+            *_titles(each, given, can_rename),
             *(
                 html.Div(
                     [html.Span(title), html.Span([html.B(value), " ", *units], className="num")],
@@ -160,6 +171,23 @@ def _card(
         className="card phasecard",
         style={"borderTopColor": f"var(--p{each.phase % 8 + 1})"},
     )
+
+
+NAME_BUTTON = "name-phase"
+"""The type in the ids of the buttons that name a phase."""
+
+
+def _titles(each: PhaseStatistics, name: str, can_rename: bool) -> list[Node]:
+    """The name that people gave to a phase above its description, or the description alone."""
+    label = f"Name {phase_name(each.phase)}"
+    rename = (
+        icon_button("pencil", label, id={"type": NAME_BUTTON, "phase": each.phase}) if can_rename else None
+    )
+    title = html.Div(
+        [html.H3(name or each.description), rename],
+        className=f"row between phasename{' named' if name else ''}",
+    )
+    return [title, html.Div(each.description, className="small ink3")] if name else [title]
 
 
 def _expander(phase: int, expand: Callable[[int], str] | None) -> Node:

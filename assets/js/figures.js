@@ -49,17 +49,22 @@
     return document.documentElement.getAttribute("data-mantine-color-scheme") === "dark" ? "dark" : "light";
   }
 
+  const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   /* The names of runs that have room for one in the visible time, in the middle of what is seen of each.
-     A run is [begin, end, name, phase, colour]. */
+     A run is [begin, end, number, phase, colour, given name]; a given name needs more room. */
   function names(trace, range) {
-    const room = (window.innerWidth < 768 ? 0.08 : 0.03) * (range[1] - range[0]);
+    const phone = window.innerWidth < 768, wide = range[1] - range[0], room = (phone ? 0.08 : 0.03) * wide;
+    const roomFor = (given) => Math.max(room, (phone ? 2.7 : 1) * (0.008 * given.length + 0.01) * wide);
     const seen = trace.customdata
-      .map((run) => ({ low: Math.max(run[0], range[0]), high: Math.min(run[1], range[1]), name: run[2], colour: run[4] }))
+      .map(function (run) {
+        const low = Math.max(run[0], range[0]), high = Math.min(run[1], range[1]);
+        return { low, high, name: run[5] && high - low > roomFor(run[5]) ? run[5] : run[2], colour: run[4] };
+      })
       .filter((run) => run.name && run.high - run.low > room);
     return {
       x: seen.map((run) => (run.low + run.high) / 2),
       y: seen.map(() => 0.5),
-      text: seen.map((run) => "<b>" + run.name + "</b>"),
+      text: seen.map((run) => "<b>" + escaped(run.name) + "</b>"),
       textfont: Object.assign({}, trace.textfont, { color: seen.map((run) => run.colour) }),
     };
   }

@@ -10,6 +10,8 @@ from core.errors import MismatchError
 from core.phases.describe import WARM_UP
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from core.phases.describe import PhaseStatistics
     from core.phases.encoders import Codes, Encoder
     from core.phases.rows import Scaler
@@ -79,6 +81,8 @@ class PhaseModel:
     statistics: tuple[PhaseStatistics, ...] = ()
     #: ``"phasedock"`` or ``"ai4dl"``.
     origin: str = "phasedock"
+    #: The names that people gave to phases, by id; labels do not depend on them.
+    names: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def warmup(self) -> str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.errors import MismatchError
+from core.errors import InputError, MismatchError, NotFoundError
 from core.files.phase_models.ai4dl import import_ai4dl
-from core.files.phase_models.archive import load_model, model_archive, model_fingerprint, save_model
+from core.files.phase_models.archive import MAX_NAME, load_model, model_archive, model_fingerprint, save_model
 from core.files.trace_sets import features_from_json, features_to_json
 from core.phases.drift import with_limits
 from core.phases.matching import match_features
 from core.traces.model import TraceSet
+from core.units import phase_name
 from core.workspace.cache import ByteCache
 from core.workspace.database_schema import ModelRow
 from core.workspace.records import ModelInfo
@@ -58,12 +60,34 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
         return str(self.repository.row(model).facts["fingerprint"])
 
     def load(self, model: str) -> PhaseModel:
-        """The model itself.
+        """The model itself, with the names that people gave to its phases.
 
         Raises NotFoundError if there is none of this id.
         """
-        self.repository.row(model)
-        return self._loaded.get(model, lambda: load_model(self.repository.path(model)))
+        names = _phase_names(self.repository.row(model))
+        loaded = self._loaded.get(model, lambda: load_model(self.repository.path(model)))
+        return loaded if names == loaded.names else replace(loaded, names=names)
+
+    def name_phase(self, model: str, phase: int, name: str) -> ModelInfo:
+        """Give a phase a name that people know it by; an empty one takes it back.
+
+        Raises InputError if the name is too long or another phase has it; NotFoundError without such a phase.
+        """
+        name = " ".join(name.split())
+        info = self.get(model)
+        if phase not in info.phases:
+            raise NotFoundError(f"{info.name} has no {phase_name(phase)}.", "Reload the page.")
+        if len(name) > MAX_NAME:
+            message = f"The name of a phase has at most {MAX_NAME} characters; this one has {len(name)}."
+            raise InputError(message, "Shorten it.")
+        other = next((id_ for id_, given in info.phase_names.items() if given == name and id_ != phase), None)
+        if name and other in info.phases:
+            raise InputError(f"{phase_name(other)} is called “{name}” already.", "Choose another name.")
+        names = {**info.phase_names, phase: name} if name else dict(info.phase_names)
+        if not name:
+            names.pop(phase, None)
+        self.repository.change_facts(model, phase_names={str(id_): given for id_, given in names.items()})
+        return self.get(model)
 
     def load_with_limits(self, model: str) -> PhaseModel:
         """A stored model with its limits of familiarity, computed for models stored without them.
@@ -158,7 +182,13 @@ def _facts(model: PhaseModel, trace_set: TraceSetInfo | None, sample: bool) -> d
         "trace_set": None if trace_set is None else trace_set.id,
         "trace_set_name": "" if trace_set is None else trace_set.name,
         "sample": sample,
+        "phase_names": {str(phase): name for phase, name in model.names.items()},
     }
+
+
+def _phase_names(row: ModelRow) -> dict[int, str]:
+    """The names of a model's phases; models stored before phases had names have none."""
+    return {int(phase): name for phase, name in row.facts.get("phase_names", {}).items()}
 
 
 def _info(row: ModelRow, names: Mapping[str, str]) -> ModelInfo:
@@ -180,6 +210,7 @@ def _info(row: ModelRow, names: Mapping[str, str]) -> ModelInfo:
         sample=bool(facts.get("sample")),
         fingerprint=facts["fingerprint"],
         trashed=None if row.trashed is None else to_datetime(row.trashed),
+        phase_names=_phase_names(row),
     )
 
 

@@ -5,7 +5,7 @@ Screens and the command line get these; nothing in them changes after they were 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -103,6 +103,8 @@ class ModelInfo:
     fingerprint: str = ""
     #: When it went to the trash (aware), or None.
     trashed: datetime | None = None
+    #: The names that people gave to its phases, by id.
+    phase_names: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

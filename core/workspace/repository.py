@@ -92,6 +92,11 @@ class Repository(Generic[Row]):
                 )
             row.name = name
 
+    def change_facts(self, thing: str, **facts: Any) -> None:
+        """Change some of the facts of a thing; its files stay as they are."""
+        with self._changing(thing) as (_, row):
+            row.facts = {**row.facts, **facts}
+
     def trash(self, thing: str) -> None:
         """Put a thing into the trash; nothing is lost yet."""
         with self._changing(thing) as (_, row):

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from app.context import workspace
+from app.pages.phases import naming
 from app.pages.phases.executions import View, execution_heading, execution_timeline
 from app.pages.phases.page import details, dwell_picker, lanes_menu, layout
 from app.ui.nothing_yet import drift_notice
@@ -222,3 +223,31 @@ def test_what_the_model_has_seen_nothing_like_is_said_in_the_list(place, traces,
     assert rows[1]["note"].startswith(f"unfamiliar, {format_share(rows[1]['strange'])}")
     again = place.labels.strange_shares(other.id, model.id)
     assert again.tolist() == [row["strange"] for row in rows]
+
+
+def test_a_given_name_is_shown_with_the_phases_number(place, view, model):
+    place.models.name_phase(model.id, 1, "val <id>")
+    figure = execution_timeline(view, wide_traces().ids[0])
+    described = {phase: text for phase, _, _, text in figure.layout.meta["phases"]}
+    assert described[1].startswith("val <id>: ")
+    row = next(trace for trace in figure.data if trace.meta and trace.meta.get("names"))
+    assert {run[5] for run in row.customdata if run[3] == 1} == {"val <id>"}
+    assert {run[5] for run in row.customdata if run[3] != 1} == {""}
+    assert set(row.text) <= {"<b>φ1</b>", "<b>φ2</b>", "<b>φ3</b>", "<b>val &lt;id&gt;</b>"}
+    cards, _, statistics = map(str, details(view))
+    assert "val <id>" in cards
+    assert "val <id>" in statistics
+
+
+def test_a_name_that_cannot_be_is_said_below_its_field(place, view, model, monkeypatch):
+    said = {}
+    monkeypatch.setattr(naming, "set_props", lambda id_, props: said.update({id_: props}))
+    monkeypatch.setattr(naming, "notify", lambda *words, **_: said.update({"notice": words}))
+    choice = {"traces": view.traces, "model": model.id}
+    assert naming.save(1, None, "x" * 41, 0, choice) is naming.dash.no_update
+    assert "40 characters" in said["phase-name"]["error"]
+    assert naming.save(1, None, "validation", 0, choice) is not naming.dash.no_update
+    assert place.models.get(model.id).phase_names == {0: "validation"}
+    assert said["notice"][0] == "φ1 is called “validation”."
+    assert naming.save(2, None, "", 0, choice) is not naming.dash.no_update
+    assert place.models.get(model.id).phase_names == {}

@@ -12,7 +12,16 @@ from hypothesis.extra import numpy as hnp
 
 from app.figures import theme
 from app.figures.spread import Box, frequencies, spread
-from app.figures.timeline import BETWEEN_SEGMENTS, Runs, Series, band, minmax_indices, names, timeline
+from app.figures.timeline import (
+    BETWEEN_SEGMENTS,
+    Caption,
+    Runs,
+    Series,
+    band,
+    minmax_indices,
+    names,
+    timeline,
+)
 from app.ui.basics import gradient
 from core.traces.model import unit_scale
 from core.units import GIB, Unit
@@ -121,7 +130,7 @@ def test_names_stand_in_the_middle_of_what_is_seen_of_their_runs():
     runs = Runs(np.array([0.0, 100, 200]), np.array([0, 1]))
     drawn = names(runs, "y", (50.0, 150.0))
     assert drawn.x.tolist() == [75, 125]
-    told = [[0, 100, "φ1", 0, theme.label_colour(0)], [100, 200, "φ2", 1, theme.label_colour(1)]]
+    told = [[0, 100, "φ1", 0, theme.label_colour(0), ""], [100, 200, "φ2", 1, theme.label_colour(1), ""]]
     assert [list(run) for run in drawn.customdata] == told
 
 
@@ -138,7 +147,9 @@ def test_every_line_says_what_it_is_and_in_which_unit():
         Series("CPU", n / 50, Unit.CORES, n, n, "vpa"),
         Series("GPU", n / 50, Unit.SHARE, other_lines=[("GPU 1", n / 100)], name="GPU 0"),
     ]
-    figure = timeline(n, lanes, Runs(np.array([0.0, 50]), np.array([1])), {0: "Idle", 1: "Busy"}, title="job")
+    figure = timeline(
+        n, lanes, Runs(np.array([0.0, 50]), np.array([1])), {0: "Idle", 1: "Busy"}, caption=Caption("job")
+    )
     said = [dict(line.meta) for line in figure.data if line.meta and "lane" in line.meta]
     assert [each["key"] for each in said] == ["Limit", "vpa allocation", "Used", "GPU 0", "GPU 1"]
     assert {(each["lane"], each["unit"]) for each in said} == {("CPU", "cores"), ("GPU", "%")}

@@ -83,10 +83,12 @@ def head(info: ModelInfo, model: PhaseModel, trace_set_id: str | None) -> html.S
 def cards(model: PhaseModel) -> Node:
     """A card per phase with its statistics on the training traces; its bare phases if there are none."""
     if live(model.statistics):
-        return phase_cards(model.statistics, usual_lanes(model.statistics), max_columns=4)
+        return phase_cards(model.statistics, usual_lanes(model.statistics), max_columns=4, names=model.names)
     return card(
         "Phases",
-        html.Div([phase_badge(phase) for phase in model.phases], className="row wrap"),
+        html.Div(
+            [phase_badge(phase, model.names.get(phase, "")) for phase in model.phases], className="row wrap"
+        ),
         html.P(
             "The files of this model have no statistics of its phases. Evaluate it on a trace set below.",
             className="small ink2",

@@ -11,14 +11,14 @@ from app.context import workspace
 from app.figures.spread import frequencies
 from app.ui.basics import Node, card, contents, icon, link_button, notice
 from app.ui.graph import graph
-from app.ui.phases import PHASE_CELLS, PHASE_COLUMNS, live
+from app.ui.phases import PHASE_COLUMNS, live, phase_cells
 from app.ui.tables import html_table
 from core.errors import PhaseDockError
 from core.tables import Table
 from core.units import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from core.phases import PhaseStatistics
     from core.workspace.records import ModelInfo
@@ -59,10 +59,14 @@ def result(model_id: str, trace_set_id: str) -> list[Node]:
         return [notice("warn", error.hint, strong=error.message)]
     figure = frequencies([(each.phase, each.samples, each.share) for each in live(labelling.statistics)])
     query = f"traces={trace_set_id}&model={model_id}"
+    names = workspace().models.get(model_id).phase_names
     return [
         html.Div(
             [
-                html.Div(_table(labelling.statistics), className="flushtable"),
+                html.Div(
+                    _table(labelling.statistics, names),
+                    className="flushtable",
+                ),
                 graph(
                     f"evaluate-{model_id}-{trace_set_id}", figure, "Share and number of samples of each phase"
                 ),
@@ -88,9 +92,9 @@ def result(model_id: str, trace_set_id: str) -> list[Node]:
     ]
 
 
-def _table(statistics: Sequence[PhaseStatistics]) -> html.Div:
+def _table(statistics: Sequence[PhaseStatistics], names: Mapping[int, str]) -> html.Div:
     table = Table("phases", PHASE_COLUMNS, statistics)
-    return html_table(table, "Phases on this trace set", cells=PHASE_CELLS)
+    return html_table(table, "Phases on this trace set", cells=phase_cells(names))
 
 
 def register(app: Dash) -> None:

@@ -94,7 +94,8 @@ def phase_badges(info: ModelInfo) -> list[Node]:
     """The model's phases, the first of many."""
     more = len(info.phases) - _MAX_BADGES
     tail = [html.Span(f"and {more} more", className="small ink3")] if more > 0 else []
-    return [*(phase_badge(phase) for phase in info.phases[:_MAX_BADGES]), *tail]
+    names = info.phase_names
+    return [*(phase_badge(phase, names.get(phase, "")) for phase in info.phases[:_MAX_BADGES]), *tail]
 
 
 def _item(info: ModelInfo, query: Query, chosen: str | None, *, fits: bool) -> html.Div:

@@ -13,7 +13,7 @@ import numpy as np
 from dash import dcc, html
 
 from app.context import workspace
-from app.figures.timeline import Runs, Series, timeline
+from app.figures.timeline import Caption, Runs, Series, timeline
 from app.ui import evaluations
 from app.ui.basics import Node, aria, card, icon, icon_button, opener
 from app.ui.links import free_text
@@ -26,7 +26,7 @@ from core.traces.model import Role
 from core.units import format_duration, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import plotly.graph_objects as go
 
@@ -152,6 +152,10 @@ class View(LabelledTraces):
         """The lanes whose usage is summarised by phase: a loss is of a job, not of a phase."""
         return tuple(lane for lane in self.lanes if lane.role is not Role.LOSS)
 
+    def phase_names(self) -> Mapping[int, str]:
+        """The names that people gave to the model's phases."""
+        return workspace().models.get(self.model).phase_names
+
     def labelling(self) -> Labelling:
         """The phases of every sample."""
         return workspace().labels.get(self.traces, self.model, self.dwell)
@@ -209,16 +213,24 @@ def execution_timeline(
     """The timeline of one execution with its phases, and the allocation of a policy."""
     labelling = view.labelling()
     traces = workspace().traces.execution(view.traces, name)
-    descriptions = {each.phase: each.description for each in labelling.statistics if each.phase >= 0}
+    names = view.phase_names()
+    descriptions = {
+        each.phase: f"{names[each.phase]}: {each.description}" if each.phase in names else each.description
+        for each in labelling.statistics
+        if each.phase >= 0
+    }
     return timeline(
         traces.time - traces.time[0],
         series(view, labelling, traces, name, overlay),
         _runs(labelling, name, float(traces.time[0]), traces),
         descriptions or dict.fromkeys(labelling.phases, ""),
         window,
-        f"{name} · {workspace().traces.get(view.traces).name}",
+        Caption(
+            f"{name} · {workspace().traces.get(view.traces).name}",
+            float(traces.time[0]) if traces.time[0] >= MIN_DATE else None,
+            names,
+        ),
         traces.breaks,
-        float(traces.time[0]) if traces.time[0] >= MIN_DATE else None,
     )
 
 

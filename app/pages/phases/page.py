@@ -14,7 +14,7 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Input, Output, State, dcc, html
 
 from app.context import Choice, address, cached, find_choice, workspace
-from app.pages.phases import tables
+from app.pages.phases import naming, tables
 from app.pages.phases.executions import (
     Overlays,
     View,
@@ -161,7 +161,9 @@ def details(view: View) -> list[Node]:
     if view.dwell:
         note += f"; segments shorter than {format_duration(view.dwell)} merged"
     return [
-        phase_cards(labelling.statistics, view.resource_lanes, expand),
+        phase_cards(
+            labelling.statistics, view.resource_lanes, expand, names=view.phase_names(), can_rename=True
+        ),
         _spread_card(view),
         tables.statistics_card(view, note),
     ]
@@ -207,6 +209,7 @@ def register(app: Dash) -> None:
         Input("zoom", "data"),
         Input("overlay-chosen", "data"),
         Input("shown", "data"),
+        Input("phases-named", "data"),
         State("choice", "data"),
         State("overlay-from", "data"),
         prevent_initial_call=True,
@@ -215,9 +218,11 @@ def register(app: Dash) -> None:
         Output("phase-details", "children"),
         Output("execution-rows", "data"),
         Input("shown", "data"),
+        Input("phases-named", "data"),
         State("choice", "data"),
         prevent_initial_call=True,
     )(show_details)
+    naming.register(app)
     _register_timeline(app)
     _register_steps(app)
     _register_list(app)
@@ -228,6 +233,7 @@ def show(
     zoom: list[float] | None,
     over: dict[str, Any],
     state: dict[str, Any],
+    _named: str | None,
     choice: dict[str, str],
     evaluation: str,
 ) -> tuple[Any, ...]:
@@ -242,7 +248,7 @@ def show(
     return figure, heading.title, heading.note, sentence(*overlay, name)
 
 
-def show_details(state: dict[str, Any], choice: dict[str, str]) -> tuple[Any, str]:
+def show_details(state: dict[str, Any], _named: str | None, choice: dict[str, str]) -> tuple[Any, str]:
     """Show other quantities of the phases, or the phases with another minimum dwell time."""
     view = _view(state, choice)
     return details(view), execution_rows(view.traces, view.model, view.dwell)
@@ -360,6 +366,7 @@ def _stores(choice: Choice, view: View, name: str) -> list[Node]:
         dcc.Store(id="shown", data=_shown(view)),
         dcc.Store(id="chosen-execution", data=name),
         dcc.Store(id="nothing"),
+        *naming.window(),
     ]
 
 

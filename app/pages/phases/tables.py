@@ -10,7 +10,7 @@ from flask import Blueprint, request
 from app.context import find_choice, workspace
 from app.pages.phases.executions import View, overlays, series, written_keys
 from app.ui.basics import card
-from app.ui.phases import PHASE_CELLS, PHASE_COLUMNS, execution_names
+from app.ui.phases import PHASE_COLUMNS, execution_names, phase_cells
 from app.ui.tables import download, html_table, table_route
 from core.phases import ApplicationSettings
 from core.phases.describe import scale_for
@@ -117,7 +117,8 @@ def statistics_table(trace_set_id: str, model_id: str) -> Table:
 def statistics_card(view: View, note: str) -> html.Section:
     """The statistics with a way to their file."""
     statistics = _statistics(view, workspace().traces.get(view.traces).name)
-    table = html_table(statistics, "Statistics per phase", cells=PHASE_CELLS)
+    names = workspace().models.get(view.model).phase_names
+    table = html_table(statistics, "Statistics per phase", cells=phase_cells(names))
     tools = [download("statistics", statistics_address(view))]
     return card("Statistics", table, note=note, tools=tools, flush=True)
 

@@ -30,6 +30,8 @@ from core.traces.model import Feature, Role
 from core.units import Unit
 
 MAX_EXPANSIONS = 256
+MAX_NAME = 40
+"""The largest number of characters in the name of a phase."""
 REMEDY = "Export the model again, or get a fresh copy of the file."
 
 ArrayMember = npt.NDArray[Any]
@@ -66,6 +68,7 @@ def description_of(model: PhaseModel) -> dict[str, Any]:
         "expansions": expansions_of(model),
         "training": asdict(model.training),
         "statistics": [each.to_dict() for each in model.statistics],
+        **({"phase_names": {str(phase): name for phase, name in model.names.items()}} if model.names else {}),
     }
 
 
@@ -91,6 +94,7 @@ def model_of(facts: dict[str, Any], arrays: dict[str, ArrayMember]) -> PhaseMode
         training=_record(facts["training"]),
         statistics=with_descriptions([PhaseStatistics.from_dict(each) for each in facts["statistics"]]),
         origin=str(facts["origin"]),
+        names={int(phase): str(name)[:MAX_NAME] for phase, name in facts.get("phase_names", {}).items()},
     )
     if len(facts["expansions"]) > MAX_EXPANSIONS:
         raise InputError(f"The model has more than {MAX_EXPANSIONS} expanded phases.", REMEDY)

@@ -223,3 +223,29 @@ def test_a_model_with_code_in_it_is_refused(workspace, tmp_path, refuses):
         workspace.models.import_ai4dl({"folder": tmp_path}, "bad")
     assert not (tmp_path / "was-run").exists()
     assert workspace.models.list() == []
+
+
+def test_phases_have_names_that_go_with_the_model(modelled, tmp_path):
+    workspace, _, model = modelled
+    named = workspace.models.name_phase(model.id, 1, "  decoding  images ")
+    assert named.phase_names == {1: "decoding images"}
+    assert named.fingerprint == model.fingerprint
+    loaded = workspace.models.load(model.id)
+    assert loaded.names == named.phase_names
+    path = tmp_path / "model.zip"
+    path.write_bytes(workspace.models.export(model.id))
+    assert workspace.models.import_archive(path, "copy").phase_names == {1: "decoding images"}
+    assert workspace.models.name_phase(model.id, 1, "").phase_names == {}
+    assert workspace.models.load(model.id).names == {}
+
+
+@pytest.mark.parametrize(
+    ("phase", "name", "error"),
+    [(0, "validation", InputError), (0, "x" * 41, InputError), (9, "export", NotFoundError)],
+)
+def test_a_name_that_a_phase_cannot_have_is_refused(modelled, phase, name, error):
+    workspace, _, model = modelled
+    workspace.models.name_phase(model.id, 1, "validation")
+    with pytest.raises(error):
+        workspace.models.name_phase(model.id, phase, name)
+    assert workspace.models.get(model.id).phase_names == {1: "validation"}
