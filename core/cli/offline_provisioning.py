@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from core.cli.offline_files import applied
 from core.errors import InputError
 from core.experiments.spec_values import SpecError, read_marked, refuse_unknown, require_mapping
 from core.files.allocation_csv import write_allocations
-from core.provisioning.evaluation.evaluate import EvaluationSettings, describe_split, evaluate
+from core.provisioning.evaluation.evaluate import EvaluationSettings, describe_split, evaluate, proposed_for
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import write
 from core.provisioning.manifests.manifest_comments import About
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from core.cli.offline_files import Notify
     from core.progress_reporting import Progress
     from core.provisioning.evaluation.evaluate import Evaluation
-    from core.traces.model import FloatArray
+    from core.traces.model import FloatArray, TraceSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,19 @@ def compare(
         )
     listener = listener or Listener()
     loaded, traces = applied(model, file, mapping, None if settings.refit else listener.notify)
+    settings = _with_cycle(settings, values, traces)
     evaluation = evaluate(traces, loaded, settings, policies, policy_settings, listener.progress)
     if allocations is not None:
         fleet = next(iter(evaluation.held_out.values())).fleet
         write_allocations(allocations, fleet.ids, fleet.offsets, fleet.time, _series(evaluation))
     return flat(evaluation.report)
+
+
+def _with_cycle(
+    settings: EvaluationSettings, values: Mapping[str, object], traces: TraceSet
+) -> EvaluationSettings:
+    """The settings with the cycle that the page would propose, unless one is given."""
+    return settings if "cycle" in values else replace(settings, cycle=proposed_for(traces))
 
 
 def gathered(
@@ -172,6 +180,7 @@ def verdict_text(
     settings = EvaluationSettings.from_dict(values)
     listener = listener or Listener()
     loaded, traces = applied(model, file, mapping, None if settings.refit else listener.notify)
+    settings = _with_cycle(settings, values, traces)
     report = evaluate(traces, loaded, settings, policies, progress=listener.progress).report
     result = verdict(report, overrides, chosen_prices)
     if result is None:

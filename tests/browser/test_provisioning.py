@@ -17,7 +17,7 @@ SETTINGS = (
 
 
 def open_samples(page, samples, more=SETTINGS):
-    visit(page, f"/provisioning?{samples}&{more}")
+    visit(page, f"/provisioning?{samples}&{more}&part=policies")
     expect(page.get_by_role("heading", level=1)).to_have_text("Provisioning")
 
 
@@ -96,11 +96,11 @@ def test_a_node_of_the_graph_leads_to_a_timeline_with_an_allocation_over_it(page
 @pytest.mark.long
 def test_the_answer_comes_first_and_other_prices_compare_nothing_again(page, samples):
     evaluate(page, samples)
-    answer = page.locator("section.verdict")
-    expect(answer).to_contain_text("18 of 60 containers held out, 4 workloads")
+    expect(page.locator(".lead")).to_contain_text("4 workloads, 60 runs, each held out once")
+    answer = page.locator(".tiles")
     expect(answer).to_contain_text("USD")
-    expect(page.locator("section.workload")).to_have_count(4)
-    assert page.locator("h2").first.inner_text() in ("Settings", "Verdict")
+    expect(page.locator("table.workloads .opens")).to_have_count(4)
+    assert page.locator("h2").first.inner_text() == "Workloads"
     page.locator("details.settings > summary").click()
     page.get_by_label("Price of a core-hour").fill("-1")
     page.get_by_role("button", name="Apply prices").click()
@@ -109,7 +109,20 @@ def test_the_answer_comes_first_and_other_prices_compare_nothing_again(page, sam
     page.get_by_label("Currency").fill("EUR")
     page.get_by_role("button", name="Apply prices").click()
     expect(page).to_have_url(re.compile(r"core_hour=1\.5"))
-    expect(answer).to_contain_text("1.50 EUR")
+    expect(answer).to_contain_text("EUR")
+
+
+def test_a_row_is_opened_and_the_table_filtered_by_keyboard(page, samples):
+    evaluate(page, samples)
+    row = page.locator("table.workloads .opens").first
+    name = row.inner_text().strip()
+    row.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".openrow")).to_contain_text("A typical run")
+    expect(page.locator(".openrow .manifest")).to_contain_text("resources")
+    page.get_by_label("Filter workloads by name").fill(name[:6])
+    expect(page).to_have_url(re.compile(r"find="))
+    expect(page.locator("table.workloads .opens").first).to_contain_text(name)
 
 
 @pytest.mark.long
@@ -121,12 +134,11 @@ def test_the_verdict_is_taken_away_in_each_format(page, samples):
         window.copied = [];
         clipboard.writeText = (text) => { window.copied.push(text); return write(text); };
     }""")
+    page.locator("table.workloads .opens").first.click()
     begins = {
         "Kubernetes VPA": "VerticalPodAutoscaler",
         "Kubernetes": "requests",
-        "docker update": "docker update --cpus",
-        "JSON": '"workloads_by"',
-        "CSV": "workload,containers,learned_from",
+        "docker update": "docker update --",
     }
     for label, expected in begins.items():
         page.get_by_role("link", name=label, exact=True).click()
@@ -141,16 +153,11 @@ def test_the_verdict_is_taken_away_in_each_format(page, samples):
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
         assert page.evaluate("window.copied.splice(0)") == [text]
         assert page.evaluate("navigator.clipboard.readText()") == text
-    page.get_by_role("link", name="JSON", exact=True).click()
-    assert json.loads(text_of_manifest(page))["about"]["traces"] == "Synthetic training jobs"
-
-
-def text_of_manifest(page):
-    """All of the JSON file; the page may show only its beginning."""
-    expect(page.locator(".manifest")).to_contain_text('"about"')
+    page.get_by_role("button", name="Export", exact=True).click()
     with page.expect_download() as file:
-        page.get_by_role("link", name="Download").click()
-    return file.value.path().read_text()
+        page.get_by_role("link", name="All workloads, JSON").click()
+    about = json.loads(file.value.path().read_text())["about"]
+    assert about["traces"] == "Synthetic training jobs"
 
 
 @pytest.mark.long

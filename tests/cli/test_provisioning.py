@@ -7,7 +7,7 @@ import pytest
 
 from core.cli import main
 from core.phases import PhaseSettings
-from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.provisioning.evaluation.evaluate import EvaluationSettings, proposed_cycle
 from core.settings_fields import describe
 from tests.builders import small_traces, write_csv
 from tests.cli.test_cli import RUNNER
@@ -56,7 +56,10 @@ def test_allocations_give_the_figures_again(model, csv, tmp_path):
         assert row["over"] == pytest.approx(gap.clip(lower=0).sum() / mine["demand"].sum())
         assert row["under_time_0"] == pytest.approx((gap < 0).mean())
         assert row["under_time_05"] == pytest.approx((mine["demand"] > 1.05 * mine["allocation"]).mean())
-        matched = row["matched"]["factor"] * mine["allocation"] - mine["demand"]
+        factor = pd.Series(dict.fromkeys(mine["execution"], 0.0))
+        for fold, each in zip(report["split"]["folds"], row["matched"]["factors"], strict=True):
+            factor[fold] = each
+        matched = factor[mine["execution"]].to_numpy() * mine["allocation"] - mine["demand"]
         assert row["matched"]["over"] == pytest.approx(matched.clip(lower=0).sum() / mine["demand"].sum())
         assert {"slack", "under_amount", "oom_events", "resizes_per_hour", "worst_under_time"} <= set(row)
         assert {"prev.step.rules", "prev.step.max"} <= set(row["matched"]["against"])
@@ -169,8 +172,21 @@ def test_the_verdict_is_written_in_every_format(model, csv, style):
         "--policies", POLICIES,
         "--take", "cpu=prev.step.max", "--price", "core_hour=2", "--date", "2026-03-04"
     ).stdout  # fmt: skip
-    for word in ("2026-03-04", "jobs.csv", "image-classifier", "prev.step.max"):
+    for word in ("2026-03-04", "jobs.csv", "image-classifier"):
         assert word in shown
+    assert ("prev.step.max" in shown) == (style in ("json", "csv"))
+
+
+def test_the_commands_choose_the_cycle_as_the_page_does(model, csv):
+    def cycle_of(*more):
+        said = run("evaluate", model, csv, "--policies", "prev.step.max", *more, "--json")
+        return json.loads(said.stdout)["settings"]["cycle"]
+
+    table = pd.read_csv(csv)
+    times = table.groupby("execution")["time"]
+    period = float(times.diff().median())
+    assert cycle_of() == proposed_cycle(period, float((times.max() - times.min()).median()) + period)
+    assert cycle_of("--cycle", 90) == 90.0
 
 
 @pytest.mark.parametrize(
@@ -190,5 +206,5 @@ def test_what_the_verdict_cannot_be_is_said(model, csv, arguments, said):
 
 def test_the_verdict_of_traces_without_workloads_is_a_table_and_no_manifest(model, csv, sentence):
     given = ("verdict", model, csv, "--cycle", 100, "--policies", POLICIES)
-    assert len(json.loads(run(*given).stdout)["workloads"]) == 4
+    assert {row["workload"] for row in json.loads(run(*given).stdout)["workloads"]} == {""}
     sentence(run(*given, "--format", "patch", code=1).stderr.replace("\n", " "))

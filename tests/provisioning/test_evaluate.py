@@ -12,7 +12,7 @@ from core.errors import Cancelled, InputError, MismatchError
 from core.phases import predict
 from core.provisioning.evaluation.comparison import calibration
 from core.provisioning.evaluation.evaluate import EvaluationSettings, age_bins, evaluate, total_over_age
-from core.provisioning.evaluation.splitting import folds, split
+from core.provisioning.evaluation.splitting import folds, held_out_once
 from core.provisioning.fleet import Resource, prepare
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Policy, PolicyKind
@@ -58,10 +58,12 @@ def rows(report, resource="cpu"):
     return {row["policy"]: row for row in report["resources"][resource]["policies"]}
 
 
-def test_groups_are_held_out_whole(report, traces):
-    parts = report["split"]
-    assert not set(parts["training_groups"]) & set(parts["held_out_groups"])
-    assert sorted([*parts["training"], *parts["held_out"]]) == sorted(traces.ids)
+def test_groups_are_held_out_whole_and_every_container_once(report, traces):
+    group = dict(zip(traces.ids, traces.attributes["workload"], strict=True))
+    parts = [{group[name] for name in fold} for fold in report["split"]["folds"]]
+    assert len(parts) == 2
+    assert not parts[0] & parts[1]
+    assert sorted(name for fold in report["split"]["folds"] for name in fold) == sorted(traces.ids)
 
 
 def test_it_is_the_same_again_and_json(report, traces, model):
@@ -101,43 +103,52 @@ def test_frontiers_fall(report):
     share=st.sampled_from((0.05, 0.2, 0.3, 0.5, 0.9)),
     seed=st.integers(0, 99),
 )
-def test_a_workload_of_several_containers_is_in_both_parts(sizes, share, seed):
+def test_every_container_is_held_out_once_and_a_workload_of_several_is_in_both_parts(sizes, share, seed):
     workloads = np.repeat(np.arange(len(sizes)), sizes)
     n = len(workloads)
-    parts = split(prepare(traces_of([3] * n), 20.0, "").fleet, share, seed, workloads)
-    assert sorted([*parts.training, *parts.held_out]) == list(range(n))
-    assert len(parts.training)
-    assert len(parts.held_out)
-    held = np.bincount(workloads[parts.held_out], minlength=len(sizes))
-    several = [count for count, size in zip(held, sizes, strict=True) if size > 1]
-    assert all(several)
-    for count, size in zip(held, sizes, strict=True):
-        assert count < size or size == 1
-        if size > 1:
-            assert abs(count - np.clip(share * size, 1, size - 1)) < 1 + len(sizes)
+    parts = held_out_once(prepare(traces_of([3] * n), 20.0, "").fleet, share, seed, workloads)
+    assert sorted(np.concatenate([part.held_out for part in parts])) == list(range(n))
+    for part in parts:
+        assert sorted([*part.training, *part.held_out]) == list(range(n))
+        assert len(part.training)
+        held = np.bincount(workloads[part.held_out], minlength=len(sizes))
+        for count, size in zip(held, sizes, strict=True):
+            assert count < size or size == 1
+            assert abs(count - size / len(parts)) < 1
 
 
-def test_workloads_are_held_out_by_their_share_and_another_seed_draws_others():
+def test_another_seed_draws_other_folds():
     fleet = prepare(traces_of([3] * 60), 20.0, "").fleet
     workloads = np.arange(60) % 4
-    first, second = (split(fleet, 0.3, seed, workloads).held_out for seed in (0, 1))
-    assert len(first) == len(second) == 18
-    assert sorted(np.bincount(workloads[first])) == [4, 4, 5, 5]
+    first, second = (held_out_once(fleet, 0.3, seed, workloads)[0].held_out for seed in (0, 1))
+    assert len(first) == len(second) == 20
     assert first.tolist() != second.tolist()
 
 
-def test_what_is_held_out_changes_nothing_that_is_fitted(traces, model):
-    """Other demand in held-out containers: factors, and the best rule, stay as they are."""
-    before = evaluate(traces, model, SETTINGS, CORE).report
+def test_what_is_held_out_changes_nothing_that_it_is_given(traces, model):
+    """Other demand in one fold: what its containers get as fitted and scaled on the others stays as it is."""
+    before = evaluate(traces, model, SETTINGS, CORE)
+    fold = before.report["split"]["folds"][0]
     fleet = prepare(traces, 100.0, "workload").fleet
-    held = fleet.samples_of(split(fleet, 0.5, 0).held_out)
+    held = fleet.samples_of([fleet.ids.index(name) for name in fold])
     cpu = traces.columns[0].copy()
     cpu[held] = np.random.default_rng(1).gamma(1, 9, len(held))
-    after = evaluate(replace(traces, columns=(cpu, *traces.columns[1:])), model, SETTINGS, CORE).report
-    assert before["resources"]["cpu"]["best_reactive"] == after["resources"]["cpu"]["best_reactive"]
-    for name, row in rows(before).items():
-        assert row["matched"]["factor"] == pytest.approx(rows(after)[name]["matched"]["factor"]), name
-        assert row["matched"]["over"] != rows(after)[name]["matched"]["over"] or name == "budget.oracle"
+    after = evaluate(replace(traces, columns=(cpu, *traces.columns[1:])), model, SETTINGS, CORE)
+    cold = held[before.held_out[Resource.CPU].fleet.cold[held]]
+    for name in ("prev.step.max", "phase.rule", "no.phase"):
+        old, new = (each.allocations[Resource.CPU][name] for each in (before, after))
+        np.testing.assert_allclose(old[cold], new[cold])
+        assert not np.allclose(np.delete(old, held), np.delete(new, held))
+
+
+def test_a_workload_of_eight_runs_has_eight_held_out_runs():
+    traces = small_traces(8).only(small_traces(8).ids)
+    one = replace(traces, attributes={"workload": ["train"] * 8})
+    report = evaluate(one, None, EvaluationSettings(cycle=60.0, draws=100), ("prev.step.max",)).report
+    (entry,) = report["resources"]["cpu"]["workloads"]["each"]
+    assert len(entry["held_out"]) == 8
+    assert entry["fixed"]["tested"]
+    assert entry["fixed"]["short_low"] <= entry["fixed"]["under_time_0"] <= entry["fixed"]["short_high"]
 
 
 def test_it_is_said_what_the_model_has_seen(report, traces, model, sentence):
@@ -185,7 +196,7 @@ def test_executions_that_are_empty_or_short_are_said():
     assert any("2 of 6 executions have no samples" in note for note in found.notes)
     assert any("1 of 4 executions are not longer than one cycle" in note for note in found.notes)
     report = evaluate(odd, None, EvaluationSettings(cycle=100.0, draws=100), ("prev.step.max", "vpa")).report
-    assert len(report["split"]["held_out"]) == 1
+    assert len(report["split"]["held_out"]) == 4
 
 
 @pytest.mark.parametrize("lengths", [[], [0, 0], [1, 1, 1]])

@@ -93,12 +93,21 @@ def check_promises(traces, manifests):
         for resource, text in resources["requests"].items():
             promised = said[resource]
             assert amount(text) == pytest.approx(promised["request"])
-            on = said["tested_on"] if promised["tested"] else promised["made_from"]
-            assert on
-            assert not promised["tested"] or not set(on) & set(promised.get("made_from", []))
+            made_from = promised["made_from"]
+            one = {"request": promised["request"], "held_out": made_from}
+            folds = promised["folds"] if promised["tested"] else [one]
+            assert sorted(name for fold in folds for name in fold["held_out"]) == sorted(made_from)
+            assert max(fold["request"] for fold in folds) == promised["request"]
             short, by_five, whole, times, containers = sum(
-                applied(traces, resource, name, amount(text)) for name in on
+                applied(traces, resource, name, fold["request"])
+                for fold in folds
+                for name in fold["held_out"]
             )
+            all_short, _, all_whole, all_times, _ = sum(
+                applied(traces, resource, name, amount(text)) for name in made_from
+            )
+            assert promised["on_all"]["under_time_0"] == pytest.approx(all_short / all_whole)
+            assert promised["on_all"]["events"] == all_times
             assert promised["time_short_0"] == pytest.approx(short / whole)
             assert promised["time_short_05"] == pytest.approx(by_five / whole)
             assert (promised["events"], promised["containers_short"]) == (times, containers)
@@ -111,42 +120,27 @@ def test_a_manifest_applied_to_the_traces_gives_what_it_promises(traces, report)
     text = write(verdict(report), about(report), "patch")
     documents = check_promises(traces, text)
     assert len(documents) == len(set(traces.attributes["workload"]))
-    assert all("which no manifest can express" in each for each in documents)
     assert "\n# kubectl" not in text
 
 
-def test_a_policy_that_never_changes_is_exported_as_it_is(traces, report):
-    chosen = dict.fromkeys(Resource, "static.p95")
-    found = verdict(report, chosen)
-    text = write(found, about(report), "patch")
-    documents = check_promises(traces, text)
-    for each in documents:
-        assert "which gives one amount for a container’s whole life" in each
-        assert "no manifest can express" not in each
-    row = next(row for row in report["resources"]["cpu"]["policies"] if row["policy"] == "static.p95")
-    train = set(report["split"]["training"])
-    owner = np.repeat(np.array(traces.ids), np.diff(traces.offsets))
-    level = np.quantile(traces.columns[0][[name in train for name in owner]], 0.95)
-    for each in documents:
-        cpu = amount(yaml.safe_load(each)["spec"]["containers"][0]["resources"]["limits"]["cpu"])
-        assert 0 <= cpu - level * row["matched"]["factor"] < 0.0101
+def only_one_is_large(traces, feature):
+    """One container of each workload needs ten times as much as the others, which tell nothing of it."""
+    first = {traces.attributes["workload"].index(name) for name in traces.attributes["workload"]}
+    owner = np.repeat([i in first for i in range(traces.n_executions)], np.diff(traces.offsets))
+    columns = [
+        np.where(owner, 10 * each, each) if i == feature else each for i, each in enumerate(traces.columns)
+    ]
+    return replace(traces, columns=tuple(columns))
 
 
-def test_what_broke_its_promise_on_held_out_containers_is_not_exported(traces, report, refuses):
-    """Held-out containers need ten times as much: what was learned says nothing of them."""
-    held_out = set(report["split"]["held_out"])
-    owner = np.repeat([name in held_out for name in traces.ids], np.diff(traces.offsets))
-    cpu, memory, *others = traces.columns
-    apart = replace(traces, columns=(np.where(owner, 10 * cpu, cpu), memory, *others))
+def test_what_broke_its_promise_on_held_out_containers_is_not_exported(traces, refuses):
+    apart = only_one_is_large(traces, 1)
     report = compared(apart)
-    found = verdict(report)
-    text = write(found, about(report), "patch")
-    for each in check_promises(apart, text):
-        assert "# cpu is left out: " in each
+    for each in check_promises(apart, write(verdict(report), about(report), "patch")):
+        assert "# memory is left out: " in each
         assert "is not enough. On " in each
-        assert set(yaml.safe_load(each)["spec"]["containers"][0]["resources"]["limits"]) == {"memory"}
-    more = replace(apart, columns=(apart.columns[0], np.where(owner, 10 * memory, memory), *others))
-    report = compared(more)
+        assert set(yaml.safe_load(each)["spec"]["containers"][0]["resources"]["limits"]) == {"cpu"}
+    report = compared(replace(apart, features=apart.features[1:], columns=apart.columns[1:]))
     with refuses(InputError):
         write(verdict(report), about(report), "patch")
 
@@ -172,7 +166,7 @@ def test_the_promise_of_a_fixed_amount_is_kept_on_what_it_was_made_from(traces, 
             assert counted[0] / counted[2] <= (0.05 if line.resource is Resource.CPU else 0.0)
 
 
-def test_workloads_all_on_one_side_are_said_to_be_untested(traces):
+def test_workloads_that_are_groups_are_said_to_be_untested(traces):
     report = compared(traces, group_by="workload", holdout=0.5)
     text = write(verdict(report), about(report), "patch")
     documents = check_promises(traces, text)
@@ -228,16 +222,6 @@ def test_nothing_is_exported_for_a_workload_without_a_name(traces, style, refuse
         assert write(verdict(bare), about(bare), "json")
 
 
-def test_what_nobody_can_give_is_not_exported(report, refuses):
-    oracles = dict.fromkeys(Resource, "static.peak")
-    with refuses(InputError):
-        write(verdict(report, oracles), about(report), "patch")
-    text = write(verdict(report, {Resource.CPU: "budget.oracle"}), about(report), "patch")
-    assert "# cpu is left out: its policy knows the future." in text
-    for each in documents_of(text):
-        assert set(each["spec"]["containers"][0]["resources"]["limits"]) == {"memory"}
-
-
 def test_tables_hold_every_way_of_every_workload(report):
     found = verdict(report)
     rows = json.loads(write(found, about(report), "json"))["workloads"]
@@ -253,34 +237,44 @@ def test_tables_hold_every_way_of_every_workload(report):
     assert {row["date"] for row in table} == {"2026-03-04"}
 
 
+def least(runs, tolerance=0.05):
+    """The least amount in steps of 0.01 that none of the runs exceeds for more than the tolerated share."""
+    enough = []
+    for values in runs:
+        ordered = np.sort(values)[::-1]
+        enough.append(ordered[int(np.floor(tolerance * len(ordered) + 1e-9))])
+    return np.ceil(max(enough) * 100 - 1e-7) / 100
+
+
 def test_the_amounts_by_phase_follow_the_rule_of_the_fixed_amount(traces):
     """Recomputed sample by sample: the tolerated share of each training container's time in the phase."""
     model = small_model(traces)
     report = evaluate(traces, model, EvaluationSettings(cycle=60.0, draws=200), ("prev.step.max",)).report
     found, labels, cpu = verdict(report), predict(model, traces), traces.columns[0]
-    training = set(report["split"]["training"])
+    fold_of = {name: at for at, fold in enumerate(report["split"]["folds"]) for name in fold}
     assert len(found.cards) > 1
     for card in found.cards:
         parts = [
-            (traces.ids[i] in training, slice(int(traces.offsets[i]), int(traces.offsets[i + 1])))
+            (fold_of[traces.ids[i]], slice(int(traces.offsets[i]), int(traces.offsets[i + 1])))
             for i, workload in enumerate(traces.attributes["workload"])
             if workload == card.name
         ]
         by_phase = card.line(Resource.CPU).by_phase
         assert "φ1" in [each.name for each in by_phase]
         for each in by_phase:
-            inside = [(learned, cpu[part][labels[part] == each.phase]) for learned, part in parts]
-            learned = [values for used, values in inside if used and len(values)]
-            assert each.made_from == len(learned)
-            assert all((values > each.amount).mean() <= 0.05 + 1e-9 for values in learned)
-            less = each.amount - 0.01
-            assert any((values > less).mean() > 0.05 for values in learned)
-            judged = np.concatenate([values for used, values in inside if not used])
-            assert each.tested == bool(len(judged))
-            short = (judged > each.amount).mean() if len(judged) else None
-            assert each.time_short == (short if short is None else pytest.approx(short))
+            inside = [(fold, cpu[part][labels[part] == each.phase]) for fold, part in parts]
+            inside = [(fold, values) for fold, values in inside if len(values)]
+            assert each.made_from == len(inside)
+            assert each.amount == pytest.approx(least(values for _, values in inside))
+            judged = [
+                values > least(others for its, others in inside if its != fold)
+                for fold, values in inside
+                if any(its != fold for its, _ in inside)
+            ]
+            assert each.tested == bool(judged)
+            assert not judged or each.time_short == pytest.approx(np.concatenate(judged).mean())
         for each in card.line(Resource.MEMORY).by_phase:
-            used = [traces.columns[1][part][labels[part] == each.phase] for learned, part in parts if learned]
+            used = [traces.columns[1][part][labels[part] == each.phase] for _, part in parts]
             peak = max(values.max() for values in used if len(values))
             assert 0 <= each.amount - 1.1 * peak < 2**20
     text = write(found, about(report), "patch")

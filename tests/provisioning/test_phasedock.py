@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.provisioning.evaluation.comparison import sit
 from core.provisioning.evaluation.metrics import over, resizes_per_cycle, under_time_0
-from core.provisioning.evaluation.splitting import split
+from core.provisioning.evaluation.splitting import held_out_once
 from core.provisioning.fleet import Resource, prepare
 from core.provisioning.policies import POLICIES
 from core.provisioning.policies.phasedock import PHASEDOCK, PhasedockSettings
@@ -77,7 +77,7 @@ def test_one_container_alone_can_be_learned_from():
 def test_on_containers_never_seen_it_beats_every_reactive_rule(resource):
     traces, _ = synthetic_traces(40, 5)
     found = prepare(traces, 120.0)
-    parts, demand = split(found.fleet, 0.3, 0), found.demands[resource]
+    parts, demand = held_out_once(found.fleet, 0.3, 0)[0], found.demands[resource]
     training, held_out = demand.only(parts.training), demand.only(parts.held_out)
 
     def matched(name):

@@ -8,12 +8,13 @@ import pytest
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.savings import PriceSettings, money
-from core.provisioning.verdict.standing import Standing, State, more_needed, ran_out, standing, unseen
-from core.provisioning.verdict.verdict import KEEP, verdict, with_workloads
+from core.provisioning.verdict.standing import State, more_needed, ran_out, standing, unseen
+from core.provisioning.verdict.table import Evidence, evidence_of, rows_of
+from core.provisioning.verdict.verdict import KEEP, verdict
 from tests.builders import small_traces
 from tests.synthetic import synthetic_traces
 
-SETTINGS = {"tolerance": 0.05, "holdout": 0.3}
+SETTINGS = {"tolerance": 0.05}
 GOOD = {
     "events": 0, "containers_short": 0, "short": [],
     "saved_low": 0.1, "saved_high": 0.3, "short_low": 0.01, "short_high": 0.04
@@ -84,15 +85,6 @@ def test_twelve_containers_that_all_kept_their_memory_are_no_proof(sentence):
     sentence(found.sentence)
 
 
-def test_cpu_is_not_safe_where_one_workload_is_short():
-    safe, broken = Standing(State.SAFE, "Short 1% to 4%."), Standing(State.BROKEN, "Short 6% to 8%.")
-    assert with_workloads(safe, [safe, safe]) == safe
-    assert with_workloads(broken, [broken]) == broken
-    one = with_workloads(safe, [safe, broken, safe])
-    assert one == Standing(State.OPEN, "Short 1% to 4%. 1 of 3 workloads is short for more than that.")
-    assert with_workloads(broken, [broken, broken]).state is State.BROKEN
-
-
 def test_who_runs_out_of_memory_is_named(sentence):
     found = standing_of(KILLED, "memory", 50, 160)
     assert found.state is State.BROKEN
@@ -108,29 +100,27 @@ def test_a_kill_is_a_kill_with_few_containers_too(sentence):
 
 
 def test_memory_stays_as_it_is_where_nothing_kept_containers_alive(sentence):
-    """Held-out containers need ten times as much memory as those that were learned from."""
+    """One container of each workload needs ten times as much memory as the others."""
     traces = small_traces(40)
-    settings, policies = EvaluationSettings(cycle=60.0, draws=200), ("prev.step.max", "prev.step.rules")
-    split = evaluate(traces, None, settings, policies).report["split"]
-    more = np.repeat([name in split["held_out"] for name in traces.ids], np.diff(traces.offsets))
+    workloads = traces.attributes["workload"]
+    more = np.repeat(
+        [workloads.index(name) == i for i, name in enumerate(workloads)], np.diff(traces.offsets)
+    )
     cpu, memory, *others = traces.columns
     apart = replace(traces, columns=(cpu, np.where(more, 10 * memory, memory), *others))
-    found = verdict(evaluate(apart, None, settings, policies).report)
-    for card in found.cards:
+    found = verdict(
+        evaluate(apart, None, EvaluationSettings(cycle=60.0, draws=200), ("prev.step.max",)).report
+    )
+    for card, row in zip(found.cards, rows_of(found, 0.05), strict=True):
         line = card.line(Resource.MEMORY)
         assert line.fixed.evidence["events"] > 0
         assert line.recommended.method == KEEP
         assert line.recommended.saved.amount == 0
         sentence(line.recommended.standing.sentence)
         assert not line.settable
+        assert row.memory.recommended == row.memory.now
+        assert row.out_of_memory == "keeps limit"
     assert found.total(Resource.MEMORY).money == 0
-    risk = found.risk[Resource.MEMORY]
-    assert risk.state is State.OPEN
-    sentence(risk.sentence)
-    chosen = verdict(evaluate(apart, None, settings, policies).report, {Resource.MEMORY: "prev.step.max"})
-    line = chosen.cards[0].line(Resource.MEMORY)
-    assert line.recommended.method == "steered"
-    assert line.recommended.standing.state is State.BROKEN
 
 
 def test_what_none_of_n_rules_out_is_the_exact_binomial_bound():
@@ -141,14 +131,10 @@ def test_what_none_of_n_rules_out_is_the_exact_binomial_bound():
 
 
 def test_as_many_containers_are_asked_for_as_it_takes():
-    for held_out, containers in ((0, 4), (1, 3), (5, 17), (7, 23)):
-        n = containers + more_needed(held_out, containers, 0.3)
-        assert round(0.3 * n) >= 8
-    assert more_needed(8, 26, 0.3) == 0
-    assert more_needed(1, 40, 0.3) == 7
+    assert [more_needed(n) for n in (0, 3, 7, 8, 40)] == [8, 5, 1, 0, 0]
 
 
-@pytest.mark.parametrize(("containers", "held_out"), [(1, 0), (4, 1), (17, 5), (62, 19)])
+@pytest.mark.parametrize(("containers", "held_out"), [(1, 0), (4, 4), (17, 17)])
 def test_reports_have_intervals_only_with_enough_containers(containers, held_out):
     traces = small_traces(containers)
     settings = EvaluationSettings(cycle=60.0, draws=200)
@@ -191,23 +177,38 @@ def test_the_only_container_is_replayed_and_nothing_is_learned_from_it(sentence)
     sentence(reasons["phasedock"])
 
 
-def test_a_limit_made_from_the_container_that_is_held_out_is_no_test(sentence):
-    """Of three workloads of one container none can be in both parts."""
+def test_a_limit_made_from_the_container_that_it_is_judged_on_is_no_test():
+    """Of three workloads of one container each has nothing else to learn from."""
     made = synthetic_traces(3, 20, samples=80)[0]
     report = evaluate(made, None, EvaluationSettings(cycle=120.0, draws=100), ("prev.step.max",)).report
     found = verdict(report)
-    tested = next(card for card in found.cards if card.held_out)
-    memory = tested.line(Resource.MEMORY)
-    assert not memory.tested
-    assert tested.line(Resource.CPU).tested
+    for card, row in zip(found.cards, rows_of(found, 0.05), strict=True):
+        assert not card.line(Resource.MEMORY).tested
+        assert (row.evidence, row.saved, row.time_short, row.missing) == (Evidence.NONE, None, None, 7)
+        assert row.cpu.recommended == card.line(Resource.CPU).fixed.amount
     assert found.total(Resource.MEMORY) is None
-    assert found.total(Resource.CPU) is not None
-    assert found.risk[Resource.MEMORY].state is State.UNTESTED
-    sentence(found.risk[Resource.MEMORY].sentence)
-    worth = tested.line(Resource.CPU).recommended.saved.money
-    assert found.money == pytest.approx(worth)
-    assert tested.tested_money == pytest.approx(worth)
-    assert tested.money != pytest.approx(worth)
+    assert found.money is None
+
+
+def figures(low, high, events=0):
+    return {"short_low": low, "short_high": high, "events": events}
+
+
+@pytest.mark.parametrize(
+    ("runs", "short", "events", "level"),
+    [
+        (3, (0.0, 0.0), 0, Evidence.NONE),
+        (7, (0.0, 0.0), 0, Evidence.FAIR),
+        (8, (0.01, 0.04), 0, Evidence.GOOD),
+        (8, (0.01, 0.06), 0, Evidence.FAIR),
+        (8, (0.06, 0.09), 0, Evidence.GOOD),
+        (23, (0.01, 0.04), 0, Evidence.STRONG),
+        (200, (0.04, 0.06), 0, Evidence.FAIR),
+        (200, (0.01, 0.04), 1, Evidence.FAIR),
+    ],
+)
+def test_evidence_goes_by_intervals_and_kills_and_not_by_count_alone(runs, short, events, level):
+    assert evidence_of(figures(*short), figures(0, 0, events), runs, 0.05) is level
 
 
 @pytest.mark.parametrize(

@@ -10,21 +10,25 @@ from flask import Blueprint, Response, request
 from app.context import find_choice
 from app.pages.provisioning import results
 from app.pages.provisioning.paper import paper_table
-from app.pages.provisioning.results import Values, View
+from app.pages.provisioning.results import PRICES, Values, View
 from app.pages.provisioning.table import policies_table, worst_table
 from app.ui import evaluations
 from app.ui.links import Query
 from app.ui.tables import file_answer, page_export, table_route
+from core.errors import ConflictError
 from core.provisioning import manifests
+from core.provisioning.verdict.table import workloads_table
 from core.tables import Table
 
 if TYPE_CHECKING:
+    from app.context import Choice
     from app.ui.basics import Node
     from app.ui.evaluations import Result
 
 blueprint = Blueprint("provisioning", __name__)
 _BASE = "/api/provisioning/<evaluation_id>"
 TABLES = {
+    "workloads": "Table of workloads",
     "policies": "Table of policies",
     "frontier": "Frontier, every point",
     "totals": "Totals over time",
@@ -36,13 +40,18 @@ TABLES = {
 def addresses(result: Result, view: View) -> dict[str, str]:
     """The address of each table, as it is shown."""
     view_state = {"resource": view.resource, "scale": view.scale, "sort": view.sort}
-    query = Query("", view_state).search(**{view.takes: view.policy})
+    prices = {name: view.query.get(name) for name in PRICES}
+    query = Query("", view_state).search(**prices, **{view.takes: view.policy})
     return {name: f"/api/provisioning/{result.id}/{name}.csv?{query}" for name in TABLES}
 
 
-def menu(result: Result, view: View) -> Node:
-    """The page's export menu: all tables, and the whole report."""
-    files = [(f"{label}, CSV", addresses(result, view)[name]) for name, label in TABLES.items()]
+def menu(result: Result, view: View, choice: Choice) -> Node:
+    """The page's export menu: what to set, all tables, and the whole report."""
+    files = [
+        (f"All workloads, {form.title}", results.manifest_address(choice, result, view, name))
+        for name, form in manifests.FORMATS.items()
+    ]
+    files += [(f"{label}, CSV", addresses(result, view)[name]) for name, label in TABLES.items()]
     files.append(("Everything, JSON", f"/api/provisioning/{result.id}/report.json"))
     return page_export(files)
 
@@ -54,6 +63,16 @@ def _request(evaluation_id: str) -> tuple[View, Values]:
     resources = result.report["resources"]
     view = view.looking_at(view.resource if view.resource in resources else next(iter(resources)))
     return view, results.values_of(result, view)
+
+
+@table_route(blueprint, f"{_BASE}/workloads.csv")
+def workloads(evaluation_id: str) -> Table:
+    """The table of workloads, all of them."""
+    result, view = evaluations.get(evaluation_id), View.read(Query("", request.args.to_dict()))
+    answer = results.verdict_of(result, view)
+    if answer is None:
+        raise ConflictError("This comparison was made by an earlier version.", "Evaluate again.")
+    return workloads_table(answer, float(result.report["settings"]["tolerance"]), view.prices.currency)
 
 
 @table_route(blueprint, f"{_BASE}/policies.csv")
@@ -114,7 +133,7 @@ def export_verdict(evaluation_id: str, style: str) -> Response:
     """The verdict in one of its formats, with the policies and prices of the address."""
     result, view = evaluations.get(evaluation_id), View.read(Query("", request.args.to_dict()))
     choice = find_choice(request.args.get("traces"), request.args.get("model"))
-    text = results.manifest(choice, result, view, style)
+    text = results.manifest(choice, result, view, style, request.args.get("workload"))
     form = manifests.FORMATS[style]
     name = choice.traces.name if choice.traces else "verdict"
     return file_answer([text], f"{name}-{style}.{form.ending}", form.mime)

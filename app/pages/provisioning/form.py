@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import dash
@@ -26,7 +26,7 @@ from app.ui.forms import ORDER, control, controls, field_id, read, select, text_
 from app.ui.links import Query
 from app.ui.page import problem
 from core.errors import PhaseDockError
-from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.provisioning.evaluation.evaluate import EvaluationSettings, proposed_cycle
 from core.provisioning.policies import POLICIES, usual
 from core.provisioning.policy import FAMILIES
 from core.provisioning.verdict.savings import PriceSettings
@@ -46,20 +46,12 @@ if TYPE_CHECKING:
 
 FORM, PRICES = "evaluate", "prices"
 _FEW = 24
-_CYCLES_PER_EXECUTION = 10
 _AGAIN = "Compare again, even if this comparison is stored"
 
 
 def proposed(traces: TraceSetInfo, seconds: float) -> EvaluationSettings:
     """The settings to begin with: the paper's cycle, or a shorter one where executions are short."""
-    settings = EvaluationSettings()
-    if seconds >= _CYCLES_PER_EXECUTION * settings.cycle:
-        return settings
-    steps = (10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0)
-    fitting = [
-        step for step in steps if step * _CYCLES_PER_EXECUTION <= seconds and step >= 2 * traces.period
-    ]
-    return replace(settings, cycle=max(fitting, default=max(2 * traces.period, 1.0)))
+    return EvaluationSettings(cycle=proposed_cycle(traces.period, seconds))
 
 
 def _group_control(settings: EvaluationSettings, attributes: Sequence[str]) -> html.Div:

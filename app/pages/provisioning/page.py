@@ -14,30 +14,33 @@ from dash import Input, Output, State, html
 from app.context import LOCATION, Choice, find_choice
 from app.figures.provisioning.frontier import frontier
 from app.pages.provisioning import exports, results
+from app.pages.provisioning.by_phase import phases_card
 from app.pages.provisioning.form import form, proposed
 from app.pages.provisioning.form import register as register_form
 from app.pages.provisioning.paper import paper_card
 from app.pages.provisioning.results import PATH, RESOURCES, SCALES, View, resources_of
 from app.pages.provisioning.table import policies_card, worst_card
-from app.pages.provisioning.verdict import manifest_card, phases_card, verdict_cards
+from app.pages.provisioning.workloads import tiles, workloads_card
 from app.ui import task_card
-from app.ui.basics import Node, card, notice, page_head
+from app.ui.basics import Node, aria, card, icon, notice, page_head
 from app.ui.graph import graph
-from app.ui.links import Query, segments
+from app.ui.links import Query, link, segments
 from app.ui.nothing_yet import drift_notice, misfit, no_traces
 from app.ui.page import Page, Room, refused_policies, safe_page
 from app.ui.tables import download, export_menu
 from core.bootstrap_intervals import MIN_UNITS
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.units import format_duration, format_set_share
+from core.provisioning.verdict.table import Evidence, rows_of
+from core.units import format_duration, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from dash import Dash
 
     from app.pages.provisioning.results import Values
     from app.ui.evaluations import Result
+    from core.provisioning.verdict.verdict import Verdict
     from core.workspace.records import TaskInfo, TraceSetInfo
 
 
@@ -67,18 +70,20 @@ def _nothing_yet() -> Node:
     return no_traces("adjustments-horizontal", text)
 
 
-def _lead(report: Mapping[str, Any], view: View) -> str:
-    split, settings = report["split"], report["settings"]
-    held_out = len(split["held_out"])
-    tested = f"{held_out:,} held-out container{'s' if held_out != 1 else ''}"
-    words = [
-        tested if split.get("tested", True) else "1 container, none held out",
-        f"cycle {format_duration(settings['cycle'])}",
-    ]
-    share = format_set_share(settings["tolerance"])
-    others = "the others" if split.get("tested", True) else "itself"
-    words.append(f"scaled to {share} time short on {others}" if view.matched else "as published, unscaled")
-    return ", ".join(words)
+def _lead(report: Mapping[str, Any], verdict: Verdict | None) -> str:
+    split = report["split"]
+    n = len(split["held_out"])
+    words = [plural(len(verdict.cards), "workload")] if verdict is not None and verdict.by else []
+    words.append(plural(n, "run"))
+    words.append(
+        "each held out once"
+        if split.get("folds")
+        else "none held out"
+        if not split.get("tested", True)
+        else f"{n:,} held out"
+    )
+    words.append(f"cycle {format_duration(report['settings']['cycle'])}")
+    return ", ".join(words)  # fmt: skip
 
 
 def _notes(report: Mapping[str, Any]) -> Node:
@@ -102,37 +107,77 @@ def _notes(report: Mapping[str, Any]) -> Node:
 
 
 def _result_cards(result: Result, view: View, choice: Choice) -> list[Node]:
-    """The result in cards."""
-    split = result.report["split"]
-    held_out = len(split["held_out"]) if split.get("tested", True) else 0
+    """The tiles, the table of workloads, and the parts below it, of which one may be unfolded."""
     tolerance = float(result.report["settings"]["tolerance"])
     files, verdict = exports.addresses(result, view), results.verdict_of(result, view)
-    answer: list[Node] = []
-    if verdict is not None:
-        csv = results.manifest_address(choice, result, view, "csv")
-        answer = verdict_cards(verdict, result.report, view, csv)
-    values = results.values_of(result, view)
-    main_cards = [
-        policies_card(values, view, [download("policies", files["policies"])]),
-        frontier_card(values, view, tolerance, held_out, files["frontier"]),
-        paper_card(values, view, held_out, files),
+    part = view.part or (None if verdict is not None else "policies")
+    if verdict is None:
+        return [_folded(result, view, part), *_unfolded(part, result, view, choice, None)]
+    rows = rows_of(verdict, tolerance)
+    is_untested = all(row.evidence is Evidence.NONE for row in rows)
+    first = phases_card(verdict, view, tolerance) if is_untested and part != "phases" else None
+    return [
+        tiles(verdict, rows, result.report, view),
+        first,
+        workloads_card(verdict, rows, result, view, choice, files["workloads"]),
+        _folded(result, view, part),
+        *_unfolded(part, result, view, choice, verdict),
     ]
-    side_cards = [
-        None if verdict is None else manifest_card(verdict, result, view, choice),
-        worst_card(values, view, choice, result.id, [download("containers", files["worst"])]),
-        _notes(result.report),
-    ]
-    below = None if verdict is None else phases_card(verdict, view, tolerance)
-    cards: list[Node] = [
-        html.Div(
-            [
-                html.Div(main_cards, className="stack"),
-                html.Div([each for each in side_cards if each is not None], className="stack side"),
-            ],
-            className="provisioning",
+
+
+def _folded(result: Result, view: View, part: str | None) -> html.Nav:
+    """The parts below the table, as links that unfold them."""
+    n = len(resources_of(result.report)) and len(results.values_of(result, view).names())
+    parts = {
+        "policies": ("How policies compare", f"{n:,} policies, frontier, intervals"),
+        "paper": ("Beside the paper", "figure 4 of AI4DL on these traces"),
+        "phases": ("By phase", "request and limit of each phase"),
+    }
+    links = [
+        link(
+            [html.B(title), html.Span(f" · {words}", className="ink2"), icon("chevron-right", "sm")],
+            view.query(part=None if part == name else name),
+            className="card fold",
+            **aria(expanded=str(part == name).lower()),
         )
+        for name, (title, words) in parts.items()
     ]
-    return [*answer, *cards, *([below] if below is not None else [])]
+    return html.Nav(links, className="folds", **aria(label="More of this comparison"))
+
+
+def _unfolded(
+    part: str | None, result: Result, view: View, choice: Choice, verdict: Verdict | None
+) -> list[Node]:
+    """The unfolded part."""
+    split, tolerance = result.report["split"], float(result.report["settings"]["tolerance"])
+    held_out = len(split["held_out"]) if split.get("tested", True) else 0
+    values, files = results.values_of(result, view), exports.addresses(result, view)
+    controls = html.Div(_view_controls(result, view), className="row wrap")
+    match part:
+        case "policies":
+            return [
+                controls,
+                policies_card(values, view, [download("policies", files["policies"])]),
+                frontier_card(values, view, tolerance, held_out, files["frontier"]),
+                worst_card(values, view, choice, result.id, [download("containers", files["worst"])]),
+                _notes(result.report),
+            ]
+        case "paper":
+            return [controls, paper_card(values, view, held_out, files)]
+        case "phases":
+            phases = None if verdict is None else phases_card(verdict, view, tolerance)
+            nothing = notice("info", "Choose a phase model at the top, and evaluate.", strong="No phases.")
+            return [controls, phases if phases is not None else nothing]
+        case _:
+            return []
+
+
+def _view_controls(result: Result, view: View) -> list[Node]:
+    options = {key: title for key, title in RESOURCES.items() if key in resources_of(result.report)}
+    return [
+        segments(view, "resource", options, view.resource, "Resource"),
+        segments(view, "scale", SCALES, view.scale, "How policies are compared"),
+    ]
 
 
 def _waiting(recent: list[TaskInfo], view: View, *, has_result: bool) -> list[Node]:
@@ -141,8 +186,7 @@ def _waiting(recent: list[TaskInfo], view: View, *, has_result: bool) -> list[No
     if has_result and not tasks:
         return []
     text = (
-        "The present and recommended amounts of each workload, the saving per day and its risk, and "
-        "manifests. Start with “Evaluate”."
+        "What each workload has, should have and would save, with manifests to set it. Start with “Evaluate”."
     )
     return task_card.panel(tasks, "adjustments-horizontal", "Not evaluated yet", text)
 
@@ -161,13 +205,16 @@ def body(query: Query) -> list[Node]:
         view = view.looking_at(resources[0])
     view = view if result is None else view.among(result.report)
     live = _waiting(tasks, view, has_result=result is not None)
+    settings = _form(choice, choice.traces, view, result)
+    cards = html.Div(_result_cards(result, view, choice) if result else [], className="stack")
     return [
-        _head(result, view, resources, choice.traces.name),
+        _head(result, view, choice),
         html.Div([_of_model(choice, view, result), refused_policies()], className="spaced stack"),
-        _form(choice, choice.traces, view, result),
+        None if result else settings,
         _outdated() if result and result.earlier and not results.running(choice) else None,
         html.Div(live, id="evaluate-live", className="stack spaced"),
-        html.Div(_result_cards(result, view, choice) if result else [], className="stack"),
+        cards,
+        html.Div(settings, className="below") if result else None,
     ]
 
 
@@ -181,17 +228,14 @@ def _of_model(choice: Choice, view: View, result: Result | None) -> Node:
     return None if refitted else drift_notice(*pair)
 
 
-def _head(result: Result | None, view: View, resources: Sequence[str], traces: str) -> Node:
-    """The title, the comparison, and the controls of the view."""
+def _head(result: Result | None, view: View, choice: Choice) -> Node:
+    """The title, the comparison, and the export."""
     if result is None:
-        return page_head("Provisioning", f"allocation for the containers of {traces}")
-    options = {key: title for key, title in RESOURCES.items() if key in resources}
-    actions = [
-        segments(view, "resource", options, view.resource, "Resource"),
-        segments(view, "scale", SCALES, view.scale, "How policies are compared"),
-        exports.menu(result, view),
-    ]
-    return page_head("Provisioning", _lead(result.report, view), actions)
+        return page_head(
+            "Provisioning", f"requests and limits for {choice.traces.name}" if choice.traces else ""
+        )
+    lead = _lead(result.report, results.verdict_of(result, view))
+    return page_head("Provisioning", lead, [exports.menu(result, view, choice)])
 
 
 def _form(choice: Choice, traces: TraceSetInfo, view: View, result: Result | None) -> Node:
@@ -229,6 +273,12 @@ def layout(**values: str) -> Node:
 def register(app: Dash) -> None:
     """Connect the callbacks."""
     register_form(app)
+    app.callback(
+        Output(LOCATION, "search", allow_duplicate=True),
+        Input("workloads-find", "value"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+    )(find_workloads)
 
     @app.callback(
         Output(LOCATION, "search", allow_duplicate=True),
@@ -243,6 +293,14 @@ def register(app: Dash) -> None:
         if pathname != PATH or not task_id or query.get("task") != task_id:
             return dash.no_update
         return f"?{query.search(task=None)}" if results.is_done(task_id) else dash.no_update
+
+
+def find_workloads(text: str | None, search: str | None) -> Any:
+    """Filter the table of workloads by the text that was entered."""
+    query = Query.parse(PATH, search)
+    if (text or "") == (query.get("find") or ""):
+        return dash.no_update
+    return f"?{query.search(find=text or None, start=None)}"
 
 
 PAGE = Page(

@@ -13,7 +13,7 @@ from app.figures.provisioning.frontier import OURS as OURS_CURVE
 from app.pages.provisioning.policy_settings import OwnSettings, of_text
 from app.ui import evaluations, task_card
 from app.ui.evaluations import USUAL, Result
-from app.ui.links import PageState, Query, option
+from app.ui.links import PageState, Query, free_text, option, whole_number
 from core.errors import ConflictError, InputError, NotFoundError
 from core.provisioning import manifests
 from core.provisioning.evaluation.comparison import PAPERS_BASE
@@ -48,8 +48,8 @@ FORMATS = {name: each.title for name, each in manifests.FORMATS.items()}
 """The formats of the verdict and their titles."""
 POLICY_PARAMETERS = {"cpu": "policy", "memory": "memory_policy"}
 """The parameter of the address with the chosen policy for a resource."""
-SHOWN_BY = ("resource", "scale", "sort", "format", *POLICY_PARAMETERS.values(), *PRICES)
-"""The parameters of the view; all others define the comparison."""
+PARTS = ("policies", "paper", "phases", "settings")
+"""The parts below the table of workloads, of which one is unfolded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,13 @@ class View(PageState):
     #: The column that sorts the table, and the export's format.
     sort: str = option(SORTS, "over")
     form: str = option(FORMATS, "patch", name="format")
+    #: The open workload, the text that names have, the order and the first row of the table of workloads.
+    open: str | None = free_text()
+    find: str = free_text("")
+    order: str = free_text("saved")
+    start: int = whole_number(0)
+    #: The unfolded part below the table.
+    part: str | None = option(PARTS)
     #: The comparison's settings in the address, or None without any or with an invalid one.
     settings: EvaluationSettings | None = None
     #: Message and hint about invalid settings in the address, or None.
@@ -380,8 +387,8 @@ def values_of(result: Result, view: View) -> Values:
     return Values(result.report["resources"][view.resource], view.matched, selected)
 
 
-def manifest(choice: Choice, result: Result, view: View, style: str) -> str:
-    """The verdict as the text of a file.
+def manifest(choice: Choice, result: Result, view: View, style: str, workload: str | None = None) -> str:
+    """The verdict on all workloads, or on one, as the text of a file.
 
     Raises InputError for an unknown format or without an amount to set; ConflictError if the
     comparison is of a version without verdicts.
@@ -389,13 +396,19 @@ def manifest(choice: Choice, result: Result, view: View, style: str) -> str:
     answer = verdict_of(result, view)
     if answer is None or choice.traces is None:
         raise ConflictError("This comparison was made by an earlier version.", "Evaluate again.")
+    if workload is not None:
+        answer = replace(answer, cards=tuple(each for each in answer.cards if each.name == workload))
     model = choice.model.name if choice.model and result.report["model"] else None
     today = datetime.now(UTC).date().isoformat()
     basis = tuple(assumptions(result.report["recorded"], view.prices))
     return write(answer, About(choice.traces.name, model, today, result.report, basis), style)
 
 
-def manifest_address(choice: Choice, result: Result, view: View, style: str) -> str:
+def manifest_address(
+    choice: Choice, result: Result, view: View, style: str, workload: str | None = None
+) -> str:
     """Where that file can be downloaded."""
     chosen = {name: view.query.get(name) for name in (*POLICY_PARAMETERS.values(), *PRICES)}
-    return Query(f"/api/provisioning/{result.id}/verdict/{style}", choice.query())(**chosen)
+    return Query(f"/api/provisioning/{result.id}/verdict/{style}", choice.query())(
+        workload=workload, **chosen
+    )

@@ -1,7 +1,7 @@
 """Judging policies: each is fitted and scaled on training containers and judged on held-out ones.
 
-An `Exam` holds what one policy did. A `Comparison` makes figures of all exams: savings at matched violation
-with intervals, gaps closed, and the frontier.
+An `Exam` holds what one policy did, in one fold or, joined, in all of them. A `Comparison` makes figures of
+all exams: savings at matched violation with intervals, gaps closed, and the frontier.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from core.progress_reporting import Progress
-    from core.provisioning.evaluation.metrics import Tally
     from core.provisioning.fleet import Demand, Floats
     from core.provisioning.policy import Policy
 
@@ -81,6 +80,56 @@ class Exam:
     frontier: tuple[Point, ...]
     #: Each held-out container's surplus with the factor that makes their own violation the target.
     exact: Floats
+    #: The factor of each fold, where this is the exam of several.
+    factors: tuple[float, ...] = ()
+
+
+def joined(parts: Sequence[tuple[Split, Exam]], demand: Demand) -> Exam:
+    """One exam of the exams of all folds, in which every container was held out once."""
+    if len(parts) == 1:
+        return parts[0][1]
+    exams = [exam for _, exam in parts]
+    order = np.argsort(np.concatenate([part.held_out for part, _ in parts]), kind="stable")
+    sizes = np.array([len(part.held_out) for part, _ in parts], float)
+    allocation = np.empty(demand.fleet.n_samples)
+    for part, exam in parts:
+        allocation[demand.fleet.samples_of(part.held_out)] = exam.allocation
+
+    def together(name: str) -> Tally:
+        tallies = [getattr(exam, name) for exam in exams]
+        return Tally(
+            **{
+                each.name: np.concatenate([getattr(one, each.name) for one in tallies])[order]
+                for each in fields(Tally)
+            }
+        )
+
+    def mean(values: Sequence[float], weights: Floats) -> float:
+        return float(np.average(values, weights=weights))
+
+    sums = together("sums")
+    seconds = np.array([exam.sums.seconds.sum() for exam in exams])
+    path = tuple(
+        Point(
+            mean([point.factor for point in points], sizes),
+            np.concatenate([point.surplus for point in points])[order],
+            mean([point.under_time for point in points], seconds),
+        )
+        for points in zip(*(exam.frontier for exam in exams), strict=True)
+    )
+    return Exam(
+        exams[0].policy,
+        allocation,
+        sums,
+        together("cold"),
+        together("warm"),
+        mean([exam.factor for exam in exams], sizes),
+        mean([exam.training_over for exam in exams], sizes),
+        together("matched"),
+        path,
+        np.concatenate([exam.exact for exam in exams])[order],
+        tuple(exam.factor for exam in exams),
+    )
 
 
 def settings_of(policy: Policy, values: Mapping[str, object], kappa: float, target: float) -> Any:
@@ -305,6 +354,7 @@ class Comparison:
         bases = dict.fromkeys([*BASES, *([self.best] if self.best else [])])
         return {
             "factor": exam.factor,
+            "factors": list(exam.factors),
             "over": interval.value,
             "low": interval.low,
             "high": interval.high,

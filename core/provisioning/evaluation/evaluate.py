@@ -1,8 +1,9 @@
 """Evaluating policies on the same traces: which allocates least at the same risk, on held-out containers.
 
-Containers are split by group. Policies learn from the training containers, which also fix the
-factor that makes each fall short for the same share of time (5%); they are judged on the others. The report
-says what it rests on: the split, the phase model, and what that was trained on.
+Containers, or whole groups of them, are dealt into folds. Policies learn from all folds but one, which also
+fix the factor that makes each fall short for the same share of time (5%), and are judged on the one; so every
+container is held out once. The report says what it rests on: the folds, the phase model, and what that was
+trained on.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 from core.errors import InputError
 from core.phases import encode, fit, predict
 from core.phases.matching import match_features
-from core.provisioning.evaluation.comparison import Comparison, settings_of, sit
-from core.provisioning.evaluation.splitting import Split, split
+from core.provisioning.evaluation.comparison import Comparison, joined, settings_of, sit
+from core.provisioning.evaluation.splitting import Split, held_out_once
 from core.provisioning.fleet import prepare, require_past
 from core.provisioning.policies import chosen
 from core.provisioning.policy import WHY_NOT, Need
@@ -72,32 +73,24 @@ def recorded(fleet: Fleet, by: str | None) -> dict[str, Any]:
     }
 
 
-def split_report(data: Provisioning, divided: Split, grouped_by: str) -> dict[str, Any]:
-    """The containers and groups on each side of the split."""
-    fleet = data.fleet
-    names = [[fleet.ids[i] for i in part] for part in (divided.training, divided.held_out)]
-    groups = [
-        list(dict.fromkeys(fleet.groups[i] for i in part)) if grouped_by else []
-        for part in (divided.training, divided.held_out)
-    ]
+def split_report(data: Provisioning, parts: Sequence[Split], grouped_by: str) -> dict[str, Any]:
+    """The containers that were held out, fold by fold; a single container is both training and test data."""
+    fleet, tested = data.fleet, parts[0].tested
     return {
         "by": grouped_by or None,
-        "tested": divided.tested,
-        "training": names[0],
-        "held_out": names[1],
-        "training_groups": groups[0],
-        "held_out_groups": groups[1],
+        "tested": tested,
+        "training": [] if tested else list(fleet.ids),
+        "held_out": list(fleet.ids),
+        "folds": [[fleet.ids[i] for i in part.held_out] for part in parts] if tested else [],
+        "training_groups": [],
+        "held_out_groups": list(dict.fromkeys(fleet.groups)) if grouped_by else [],
     }
 
 
-def trained_on(model: PhaseModel, traces: TraceSet, fleet: Fleet, divided: Split) -> str:
-    """The part of the containers that the model was trained on: ``held_out``, ``training`` or ``unknown``."""
-    if not model.training.fingerprint:
-        return "unknown"
-    if model.training.fingerprint == fingerprint(traces):
-        return "held_out"
-    only = traces.only([fleet.ids[i] for i in divided.training])
-    return "training" if model.training.fingerprint == fingerprint(only) else "unknown"
+def trained_on(model: PhaseModel, traces: TraceSet) -> str:
+    """The containers that the model was trained on: ``held_out`` if these, or ``unknown``."""
+    same = bool(model.training.fingerprint) and model.training.fingerprint == fingerprint(traces)
+    return "held_out" if same else "unknown"
 
 
 def model_report(model: PhaseModel, training_set: str) -> dict[str, Any]:
@@ -141,10 +134,15 @@ def describe_split(report: Mapping[str, Any]) -> str:
             f"cycle {format_duration(settings['cycle'])}."
         )
     unit = f"whole groups of “{split['by']}”" if split["by"] else "containers"
-    n_held_out, n_training = len(split["held_out"]), len(split["training"])
+    n_held_out, n_training, folds = (
+        len(split["held_out"]),
+        len(split["training"]),
+        len(split.get("folds", ())),
+    )
+    once = f"Each of {n_held_out:,} executions held out once, in {folds} folds"
+    out = once if folds else f"{n_held_out:,} of {n_held_out + n_training:,} executions held out"
     return (
-        f"{n_held_out:,} of {n_held_out + n_training:,} executions held out "
-        f"({unit}, seed {settings['seed']}), cycle {format_duration(settings['cycle'])}, "
+        f"{out} ({unit}, seed {settings['seed']}), cycle {format_duration(settings['cycle'])}, "
         f"{format_set_share(settings['tolerance'])} of the time may fall short."
     )
 
@@ -153,7 +151,7 @@ BINS = 240
 _SLACK = 1e-4
 
 
-# Totals over time: what all held-out containers used together and what policies gave (AI4DL, Figure 4).
+# Totals over time: what all containers used together and what policies gave (AI4DL, Figure 4).
 #
 # Containers ran at different times, so they are laid over each other by age: seconds since the first sample.
 
@@ -201,7 +199,11 @@ class EvaluationSettings:
         help="What a fixed memory limit has above the highest use of training containers.",
     )  # fmt: skip
     holdout: float = setting(
-        0.3, label="Held out", low=0.05, high=0.95, help="The share of containers or groups to be judged on."
+        0.3,
+        label="Held out",
+        low=0.05,
+        high=0.95,
+        help="The share of containers or groups that a fold holds out. Each is held out once.",
     )
     seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="The same seed gives the same result.")
     refit: bool = setting(
@@ -222,6 +224,36 @@ class EvaluationSettings:
             If a name is unknown or a value is out of bounds.
         """
         return build(cls, values)
+
+
+_CYCLES_PER_EXECUTION = 10
+_CYCLES = (10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+
+
+def proposed_cycle(period: float, typical_seconds: float) -> float:
+    """The paper's cycle, or a shorter one where executions are too short for ten cycles.
+
+    Parameters
+    ----------
+    period
+        The sampling period, seconds; a cycle has two samples at least.
+    typical_seconds
+        The median length of the executions.
+    """
+    default = EvaluationSettings().cycle
+    if typical_seconds >= _CYCLES_PER_EXECUTION * default:
+        return default
+    fitting = [c for c in _CYCLES if c * _CYCLES_PER_EXECUTION <= typical_seconds and c >= 2 * period]
+    return max(fitting, default=max(2 * period, 1.0))
+
+
+def proposed_for(traces: TraceSet) -> float:
+    """`proposed_cycle` of a trace set; empty executions do not count."""
+    alive = np.flatnonzero(np.diff(traces.offsets) > 0)
+    if not len(alive):
+        return EvaluationSettings().cycle
+    lengths = traces.time[traces.offsets[alive + 1] - 1] - traces.time[traces.offsets[alive]] + traces.period
+    return proposed_cycle(traces.period, float(np.median(lengths)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,34 +294,38 @@ def evaluate(
     data = prepare(traces, settings.cycle, settings.group_by)
     require_past(data.fleet)
     workloads = workloads_of(traces, settings.group_by)
-    divided = _divided(data.fleet, settings, workloads)
-    unavailable = {} if divided.tested else {each.name: ITSELF for each in selected if each.kind.learns}
+    parts = _folds(data.fleet, settings, workloads)
+    tested = parts[0].tested
+    unavailable = {} if tested else {each.name: ITSELF for each in selected if each.kind.learns}
     selected = [each for each in selected if each.name not in unavailable]
+    training_set = None if model is None else trained_on(model, traces)
+    views = [_with_phases(data, traces, model, selected)] * len(parts)
+    data = views[0]
     if model is not None and settings.refit:
-        model = _refitted(model, traces, data, divided, _part(progress, 0.0, _READY))
-    training_set = None if model is None else trained_on(model, traces, data.fleet, divided)
-    data = _with_phases(data, traces, model, selected)
-    held_out = {r: d.only(divided.held_out) for r, d in data.demands.items()}
-    train = {r: d.only(divided.training) for r, d in data.demands.items()}
+        training_set = "training"
+        for number, part in enumerate(parts):
+            say_part = _part(progress, _READY * number / len(parts), _READY * (number + 1) / len(parts))
+            refitted = _refitted(model, traces, data, part, say_part)
+            views[number] = _with_phases(data, traces, refitted, selected)
     resources, allocations = {}, {}
-    for number, resource in enumerate(data.demands):
+    for number, (resource, demand) in enumerate(data.demands.items()):
         share = (_DONE - _READY) / len(data.demands)
         begin, end = _READY + share * number, _READY + share * (number + 1)
+        demands = [view.demands[resource] for view in views]
         exams = _exams(
-            selected,
-            train[resource],
-            held_out[resource],
-            settings,
-            overrides,
-            unavailable,
-            _part(progress, begin, end),
+            selected, demands, parts, settings, overrides, unavailable, _part(progress, begin, end)
         )
-        compared = Comparison(exams, held_out[resource].fleet.groups, settings.draws, settings.seed)
-        resources[resource.value] = _resource(compared, held_out[resource]) | {
-            "workloads": _workloads(
-                compared, (train[resource], held_out[resource]), divided, workloads, traces, settings
-            )
-        }
+        compared = Comparison(exams, data.fleet.groups, settings.draws, settings.seed)
+        side = Side(
+            demand,
+            *present_amount(demand, traces.features),
+            workloads.of,
+            _fold_numbers(data.fleet, parts),
+            settings.tolerance,
+            settings.headroom,
+        )
+        evidence = workload_evidence(compared, side, workloads)
+        resources[resource.value] = _resource(compared, demand) | {"workloads": evidence}
         allocations[resource] = {exam.policy.name: exam.allocation for exam in exams}
     say(_DONE, "Adding up")
     report = {
@@ -297,43 +333,31 @@ def evaluate(
         "policy_settings": {
             policy.name: asdict(_settings(policy, overrides, settings)) for policy in selected
         },
-        "split": split_report(data, divided, grouped_by=settings.group_by),
+        "split": split_report(data, parts, settings.group_by),
         "model": None if model is None else model_report(model, str(training_set)),
         "recorded": recorded(data.fleet, workloads.by),
-        "notes": [*only_itself(tested=divided.tested), *data.notes, *model_notes(training_set)],
+        "notes": [*only_itself(tested=tested), *data.notes, *model_notes(training_set)],
         "unavailable": [{"policy": name, "reason": reason} for name, reason in unavailable.items()],
         "resources": resources,
     }
-    return Evaluation(finite(report), held_out, allocations)
+    return Evaluation(finite(report), data.demands, allocations)
 
 
-def _divided(fleet: Fleet, settings: EvaluationSettings, workloads: Workloads) -> Split:
-    """Training and held-out containers; a container that is alone is replayed on itself instead."""
+def _folds(fleet: Fleet, settings: EvaluationSettings, workloads: Workloads) -> tuple[Split, ...]:
+    """Folds that hold each container out once; a container that is alone is replayed on itself instead."""
     if fleet.n_containers == 1:
-        return Split(np.zeros(1, np.int64), np.zeros(1, np.int64), tested=False)
-    return split(fleet, settings.holdout, settings.seed, workloads.of if workloads.by else None)
+        return (Split(np.zeros(1, np.int64), np.zeros(1, np.int64), tested=False),)
+    return held_out_once(fleet, settings.holdout, settings.seed, workloads.of if workloads.by else None)
 
 
-def _workloads(
-    compared: Comparison,
-    sides: tuple[Demand, Demand],
-    divided: Split,
-    workloads: Workloads,
-    traces: TraceSet,
-    settings: EvaluationSettings,
-) -> dict[str, Any]:
-    """The current amount of each workload, and the amounts of every policy and of a fixed limit."""
-    training, held_out = (
-        Side(
-            demand,
-            *present_amount(demand, traces.features),
-            workloads.of[part],
-            settings.tolerance,
-            settings.headroom,
-        )
-        for demand, part in zip(sides, (divided.training, divided.held_out), strict=True)
-    )
-    return workload_evidence(compared, training if divided.tested else held_out, held_out, workloads)
+def _fold_numbers(fleet: Fleet, parts: Sequence[Split]) -> Integers | None:
+    """The fold that holds each container out, shape (n_containers,); None where nothing is tested."""
+    if not parts[0].tested:
+        return None
+    numbers = np.empty(fleet.n_containers, np.int64)
+    for number, part in enumerate(parts):
+        numbers[part.held_out] = number
+    return numbers
 
 
 def _with_phases(
@@ -355,29 +379,37 @@ def _refitted(
 
 def _exams(
     policies: Sequence[Policy],
-    training: Demand,
-    held_out: Demand,
+    demands: Sequence[Demand],
+    parts: Sequence[Split],
     settings: EvaluationSettings,
     overrides: Mapping[str, Mapping[str, object]],
     unavailable: dict[str, str],
     progress: Progress,
 ) -> tuple[Exam, ...]:
-    exams = []
-    for number, policy in enumerate(policies):
-        part = _part(progress, number / len(policies), (number + 1) / len(policies))
-        part(0.0, f"{policy.name}, {training.resource.value}")
-        need = policy.missing(training)
-        if need is not None:
+    """Each policy's exam over all folds; `demands` has the demand as each fold sees it."""
+    usable = []
+    for policy in policies:
+        need = policy.missing(demands[0])
+        if need is None:
+            usable.append(policy)
+        else:
             unavailable[policy.name] = WHY_NOT[need]
-            continue
-        values = _settings(policy, overrides, settings)
-        exams.append(sit(policy, training, held_out, values, settings.tolerance, settings.seed, part))
-    if not exams:
+    if not usable:
         raise InputError(
             "None of the chosen policies can be used on these traces.",
             next(iter(unavailable.values()), "Choose at least one policy."),
         )
-    return tuple(exams)
+    exams: dict[str, list[tuple[Split, Exam]]] = {policy.name: [] for policy in usable}
+    total = len(parts) * len(usable)
+    for fold, (demand, part) in enumerate(zip(demands, parts, strict=True)):
+        training, held_out = demand.only(part.training), demand.only(part.held_out)
+        for number, policy in enumerate(usable, fold * len(usable)):
+            say = _part(progress, number / total, (number + 1) / total)
+            say(0.0, f"{policy.name}, {demand.resource.value}")
+            values = _settings(policy, overrides, settings)
+            exam = sit(policy, training, held_out, values, settings.tolerance, settings.seed, say)
+            exams[policy.name].append((part, exam))
+    return tuple(joined(each, demands[0]) for each in exams.values())
 
 
 def _settings(

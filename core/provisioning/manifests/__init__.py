@@ -1,9 +1,8 @@
 """The verdict as files: Kubernetes manifests, ``docker update`` commands, JSON and CSV, per workload.
 
-A manifest gives one amount for a container's whole life. Where the chosen policy never changes what it gives,
-that is the policy itself; else it is the fixed amount that keeps the policy's promise, which the file
-says. Request and limit are the same, because an amount that a container has and cannot exceed is what was
-judged. Comments hold the evidence, twice: in sentences, and after ``evidence:`` as YAML.
+A manifest gives one amount for a container's whole life: the fixed amount that the page recommends. Request
+and limit are the same, because an amount that a container has and cannot exceed is what was judged. Comments
+hold the evidence, twice: in sentences, and after ``evidence:`` as YAML.
 
 One module per kind of file, one line per format in the register.
 """
@@ -64,9 +63,9 @@ def as_docker(verdict: Verdict, about: About) -> str:
 def _options(lines: Sequence[Line]) -> list[str]:
     options = []
     for line in lines:
-        if line.exported is None:
+        if line.fixed is None:
             continue
-        amount = line.exported.evidence["request"]
+        amount = line.fixed.evidence["request"]
         if line.resource is Resource.CPU:
             options.append(f"--cpus {max(amount, 0.01):.2f}")
         else:
@@ -79,11 +78,7 @@ def rows(verdict: Verdict) -> Iterator[dict[str, Any]]:
     """One row per workload, resource and way to give it."""
     for card in verdict.cards:
         for line in card.lines:
-            options = [
-                each
-                for each in (line.steered, line.fixed, line.exported, line.recommended)
-                if each is not None
-            ]
+            options = [each for each in (line.steered, line.fixed, line.recommended) if each is not None]
             for option in {each.method: each for each in options}.values():
                 yield _row(card, line, option)
 
@@ -102,7 +97,7 @@ def _row(card: Card, line: Line, option: Option) -> dict[str, Any]:
         "way": option.method,
         "policy": option.policy,
         "recommended": option is line.recommended,
-        "exported": option is line.exported and can_be_written(card, line),
+        "exported": option is line.fixed and can_be_written(card, line),
         "amount": option.amount,
         "request": values.get("request"),
         "saved_per_container": line.now - option.amount,

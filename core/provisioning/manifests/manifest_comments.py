@@ -11,7 +11,6 @@ from core.plain_text import without_controls
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.savings import has_name
 from core.provisioning.verdict.standing import State
-from core.provisioning.verdict.verdict import EXACT
 from core.units import Unit, format_duration, format_share, format_value, plural
 
 if TYPE_CHECKING:
@@ -40,7 +39,10 @@ class About:
         """The comment that every file begins with."""
         split, settings = self.report["split"], self.report["settings"]
         n, held_out = len(set(split["training"]) | set(split["held_out"])), len(split["held_out"])
-        tested = f"{held_out:,} of {n:,} containers held out" if split["tested"] else "nothing held out"
+        once = f"each of {n:,} containers held out once" if split.get("folds") else ""
+        tested = (
+            once or f"{held_out:,} of {n:,} containers held out" if split["tested"] else "nothing held out"
+        )
         short = format_share(settings["tolerance"])
         settings_text = f"cycle {format_duration(settings['cycle'])}, {short} of the time may fall short"
         return [
@@ -84,15 +86,10 @@ def exportable(verdict: Verdict) -> list[tuple[Card, list[Line]]]:
             "These traces do not name workloads, so a manifest has no target.",
             "Import them with a column such as “workload” or “service”; JSON and CSV have the figures.",
         )
-    if not any(line.exported for card, _ in cards for line in card.lines):
-        raise InputError(
-            "The chosen policies know the future, so their amounts cannot be set.",
-            "Choose another policy in the table.",
-        )
     if any(line.unit in ABSOLUTE for line in verdict.whole.lines):
         raise InputError(
             "No fixed amount kept its promise on the held-out containers.",
-            "Their workloads differ too much between containers: steer them on Live, or record more of them.",
+            "The workloads differ too much between containers: steer them on Live, or record more of them.",
         )
     raise InputError(
         "These traces have CPU and memory only as shares of a machine of unknown size.",
@@ -106,15 +103,11 @@ def omission_comments(verdict: Verdict) -> list[str]:
     nameless = sum(card.containers for card in verdict.cards if not has_name(card.name))
     if nameless and verdict.by is not None:
         lines.append(f"# Left out: {nameless:,} containers whose “{one_line(verdict.by)}” is missing.")
-    for line in verdict.whole.lines:
-        others = [card.line(line.resource) for card in verdict.cards]
-        if line.unit not in ABSOLUTE:
-            lines.append(
-                f"# {line.resource.value} is left out: the traces have it only as a share of a machine of "
-                "unknown size."
-            )
-        elif not any(each is not None and each.exported for each in others):
-            lines.append(f"# {line.resource.value} is left out: its policy knows the future.")
+    lines += [
+        f"# {line.resource.value} is left out: the traces have it as a share of a machine of unknown size."
+        for line in verdict.whole.lines
+        if line.unit not in ABSOLUTE
+    ]
     return lines
 
 
@@ -122,10 +115,10 @@ def sentences(card: Card, lines: Sequence[Line]) -> list[str]:
     """The promise for one workload, its reason, and how far it can be trusted."""
     texts = [f"workload: {one_line(card.name)}", *_withheld(card)]
     for line in lines:
-        option = line.exported
+        option = line.fixed
         if option is not None:
             texts += [
-                _how(line, option, card),
+                _how(line, option),
                 _promise(line, option, card),
                 f"  {one_line(option.standing.sentence)}",
             ]
@@ -149,10 +142,10 @@ def _withheld(card: Card) -> list[str]:
     """The reason why an amount is withheld: it broke its promise on held-out containers."""
     texts, n = [], card.held_out
     for line in card.lines:
-        if line.exported is None or line.exported.keeps_promise:
+        if line.fixed is None or line.fixed.keeps_promise:
             continue
-        amount = format_value(line.exported.amount, line.unit)
-        short = format_share(line.exported.evidence["under_time_0"])
+        amount = format_value(line.fixed.amount, line.unit)
+        short = format_share(line.fixed.evidence["under_time_0"])
         sample = f"{n:,} held-out container{'s' if n != 1 else ''}"
         texts.append(
             f"{line.resource.value} is left out: {amount} is not enough. On {sample} it was short "
@@ -161,32 +154,18 @@ def _withheld(card: Card) -> list[str]:
     return texts
 
 
-def _how(line: Line, option: Option, card: Card) -> str:
-    name, policy = line.resource.value, one_line(option.policy)
-    if option.method == EXACT:
-        return f"{name}: {policy}, which gives one amount for a container’s whole life."
-    learned = len(option.evidence["made_from"])
-    source = (
-        f"{learned:,} training container{'s' if learned != 1 else ''}"
-        if card.training and option.evidence["tested"]
-        else f"the {learned:,} container{'s' if learned != 1 else ''} that it was judged on"
-    )
+def _how(line: Line, option: Option) -> str:
     what = (
         "their highest use plus headroom" if line.resource is Resource.MEMORY
         else "what none of them exceeds for more than the tolerated share of its time"
     )  # fmt: skip
-    chosen = (
-        f"{policy} was chosen; it changes what it gives over time, which no manifest can express. "
-        if policy
-        else ""
-    )
-    return f"{name}: {chosen}This is a fixed amount in its place, {what}, made from {source}."
+    return f"{line.resource.value}: {what}, of {plural(len(option.evidence['made_from']), 'container')}."
 
 
 def _promise(line: Line, option: Option, card: Card) -> str:
     evidence, tested = option.evidence, option.evidence["tested"]
     sample = (
-        f"on {plural(card.held_out, 'held-out container')}"
+        f"each of {plural(card.held_out, 'container')} judged with the amount of the others"
         if tested
         else "on the containers that it was made from"
     )
@@ -204,19 +183,18 @@ def _promise(line: Line, option: Option, card: Card) -> str:
 
 def facts(card: Card, lines: Sequence[Line]) -> list[str]:
     """The evidence as YAML for programs: amounts, containers, and every promised figure."""
-    tested = any(line.exported is not None and line.exported.evidence["tested"] for line in lines)
+    tested = any(line.fixed is not None and line.fixed.evidence["tested"] for line in lines)
     texts = [
         "evidence:",
         f"  workload: {_json(card.name)}",
         f"  tested_on: {_json(list(card.tested_on) if tested else [])}",
     ]
     for line in lines:
-        if line.exported is None:
+        if line.fixed is None:
             continue
-        evidence = line.exported.evidence
+        evidence = line.fixed.evidence
         values = {
-            "policy": line.exported.policy,
-            "way": line.exported.method,
+            "way": line.fixed.method,
             "request": evidence["request"],
             "tested": evidence["tested"],
             "time_short_0": evidence["under_time_0"],
@@ -226,15 +204,18 @@ def facts(card: Card, lines: Sequence[Line]) -> list[str]:
             "containers_short": evidence["containers_short"],
             "now": line.now,
             "saved_per_container": line.now - evidence["amount"],
-            "state": line.exported.standing.state.value,
+            "state": line.fixed.standing.state.value,
             "by_phase": {each.name: each.amount for each in line.by_phase},
         }
         texts += [
             f"  {line.resource.value}:",
             *(f"    {name}: {_json(value)}" for name, value in values.items()),
         ]
-        if "made_from" in evidence:
-            texts.append(f"    made_from: {_json(evidence['made_from'])}")
+        texts += [
+            f"    {name}: {_json(evidence[name])}"
+            for name in ("made_from", "folds", "on_all")
+            if name in evidence
+        ]
     return texts
 
 

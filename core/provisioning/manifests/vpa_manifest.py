@@ -67,9 +67,9 @@ def _documents(
 
 def _amounts(lines: Sequence[Line]) -> dict[str, str]:
     return {
-        line.resource.value: quantity(line.exported.evidence["request"], line.unit)
+        line.resource.value: quantity(line.fixed.evidence["request"], line.unit)
         for line in lines
-        if line.exported is not None
+        if line.fixed is not None
     }
 
 

@@ -55,13 +55,15 @@ def has_name(workload: str | None) -> bool:
 def attribute_of(traces: TraceSet, group_by: str = "") -> str | None:
     """The attribute that tells workloads apart: the comparison's own groups, else the best known name.
 
-    An attribute with more than `MAX_ATTRIBUTE_VALUES` values names single containers and no workloads.
+    An attribute with more than `MAX_ATTRIBUTE_VALUES` values, of fewer than two containers each on average,
+    names single containers and no workloads.
     """
     if group_by:
         return group_by
     names = {name.lower(): name for name in traces.attributes}
     for name in (names[lower] for lower in ATTRIBUTES if lower in names):
-        if len({str(each) for each in traces.attributes[name]}) <= MAX_ATTRIBUTE_VALUES:
+        values = len({str(each) for each in traces.attributes[name]})
+        if values <= max(MAX_ATTRIBUTE_VALUES, traces.n_executions // 2):
             return name
     return None
 

@@ -8,7 +8,6 @@ would is below 1 − 0.05^(1/n) with 95% confidence (the exact form of the "rule
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 _CONFIDENCE = 0.95
 _NARROW = 20
-_RARE = 0.1
+_RARE = 0.125
 """What was never seen is called safe only where fewer than this share of containers can yet fall short."""
 
 
@@ -53,11 +52,9 @@ def unseen(containers: int) -> float:
     return 1.0 - (1.0 - _CONFIDENCE) ** (1.0 / containers) if containers > 0 else 1.0
 
 
-def more_needed(held_out: int, containers: int, holdout: float) -> int:
-    """The number of further containers until `MIN_UNITS` of them are held out."""
-    if held_out >= MIN_UNITS:
-        return 0
-    return max(math.ceil(MIN_UNITS / holdout - 1e-9) - containers, MIN_UNITS - held_out)
+def more_needed(held_out: int) -> int:
+    """The number of further containers until there are enough for intervals."""
+    return max(MIN_UNITS - held_out, 0)
 
 
 def standing(
@@ -73,7 +70,7 @@ def standing(
     """The trust in one workload's figures for one resource."""
     if not tested or held_out == 0:
         return _untested(containers, settings)
-    by_containers = _of_containers(figures, resource, held_out, containers, settings)
+    by_containers = _of_containers(figures, resource, held_out, settings)
     if groups is None or groups >= MIN_UNITS:
         return by_containers
     scope = f"They are of {groups} whole groups" if groups > 1 else "They are one whole group"
@@ -87,11 +84,10 @@ def _of_containers(
     figures: Mapping[str, Any],
     resource: Resource,
     held_out: int,
-    containers: int,
     settings: Mapping[str, Any],
 ) -> Standing:
     if held_out < MIN_UNITS:
-        return _few(figures, resource, held_out, containers, settings)
+        return _few(figures, resource, held_out)
     if resource is Resource.MEMORY:
         return _memory(figures, held_out)
     return _cpu(figures, held_out, float(settings["tolerance"]))
@@ -104,7 +100,7 @@ _WHOLE_GROUPS = (
 
 
 def _untested(containers: int, settings: Mapping[str, Any]) -> Standing:
-    missing = more_needed(0, containers, float(settings["holdout"]))
+    missing = more_needed(containers)
     if containers == 1:
         text = (
             "There is one container, so none could be held out. The figures describe that container’s past "
@@ -120,14 +116,8 @@ def _untested(containers: int, settings: Mapping[str, Any]) -> Standing:
     return Standing(State.UNTESTED, f"{text} {_more(missing)}", missing)
 
 
-def _few(
-    figures: Mapping[str, Any],
-    resource: Resource,
-    held_out: int,
-    containers: int,
-    settings: Mapping[str, Any],
-) -> Standing:
-    missing = more_needed(held_out, containers, float(settings["holdout"]))
+def _few(figures: Mapping[str, Any], resource: Resource, held_out: int) -> Standing:
+    missing = more_needed(held_out)
     text = (
         "Measured on 1 held-out container: one example, no evidence."
         if held_out == 1

@@ -12,12 +12,11 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from core.bootstrap_intervals import MIN_UNITS
 from core.provisioning.fleet import Resource
-from core.provisioning.verdict.choice import kind_of, pick, units
+from core.provisioning.verdict.choice import pick, units
 from core.provisioning.verdict.savings import PriceSettings, running, saved
 from core.provisioning.verdict.standing import Standing, State, standing
-from core.units import Unit, format_share, phase_name
+from core.units import Unit, phase_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,18 +25,17 @@ if TYPE_CHECKING:
     from core.provisioning.verdict.savings import Saved
 
 
-_RESOURCE_NAMES = {Resource.CPU: "CPU", Resource.MEMORY: "memory"}
-STEERED, FIXED, EXACT, KEEP = "steered", "fixed", "exact", "keep"
+STEERED, FIXED, KEEP = "steered", "fixed", "keep"
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
     """One way to allocate a resource to a workload, with its measured outcome."""
 
-    #: ``steered`` by a policy, ``exact`` where that policy never changes it, ``fixed`` in its place, or
-    #: ``keep`` where neither kept containers alive, so that they stay as they are.
+    #: ``steered`` by a policy, ``fixed`` for a container's whole life, or ``keep`` where no fixed amount did
+    #: what it promises, so that containers stay as they are.
     method: str
-    #: The policy's name; for a fixed amount, the policy that it stands for.
+    #: The policy's name; empty for an amount that no policy gives.
     policy: str
     #: What a container gets on average, in the resource's unit.
     amount: float
@@ -84,19 +82,17 @@ class Line:
     #: What it is.
     resource: Resource
     unit: Unit
-    #: What a container has on average; the limits of how many of the containers are in the traces. Others
-    #: count with their own peak.
+    #: What a container has on average; for how many containers it is recorded. Others count with their peak.
     now: float
     with_limit: int
     of: int
+    #: What all its containers have at any moment, per day and in money.
+    cost: Saved
     #: The ways to give it; None where a way was not measured.
     steered: Option | None
     fixed: Option | None
-    #: One of them, or None where there is neither.
+    #: The fixed amount, or to keep the present one; None where no fixed amount was measured.
     recommended: Option | None
-    #: What a manifest says: the policy itself where it never changes, else the fixed amount; None where there
-    #: is neither, or the policy knows the future.
-    exported: Option | None
     #: The fixed amount of each phase, made and judged by the same rule; empty without a phase model.
     by_phase: tuple[PhaseAmount, ...] = ()
 
@@ -108,7 +104,7 @@ class Line:
     @property
     def settable(self) -> bool:
         """Whether a manifest may say it: an amount that broke its promise where it was tested is withheld."""
-        return self.exported is not None and self.exported.keeps_promise
+        return self.recommended is not None and self.recommended.method == FIXED
 
     @property
     def now_is(self) -> str:
@@ -116,7 +112,7 @@ class Line:
         if self.with_limit == 0:
             return "none recorded (compared with the observed peak)"
         if self.with_limit == self.of:
-            return "recorded limit"
+            return "recorded"
         return f"recorded for {self.with_limit:,} of {self.of:,} (others: observed peak)"
 
 
@@ -167,14 +163,12 @@ class Verdict:
 
     #: The attribute that tells workloads apart, or None where all containers are one group.
     by: str | None
-    #: The policy taken for each resource.
+    #: The policy that would steer each resource.
     picks: Mapping[Resource, Pick]
     #: All containers together.
     whole: Card
     #: The workloads, those that save most first; only `whole` again where they are one group.
     cards: tuple[Card, ...]
-    #: How far what is recommended can be trusted over all workloads together, by resource.
-    risk: Mapping[Resource, Standing]
 
     def total(self, resource: Resource) -> Saved | None:
         """The saving of all tested workloads together, as recommended for each.
@@ -195,17 +189,6 @@ class Verdict:
         savings = [card.tested_money for card in self.cards if card.held_out]
         priced = [each for each in savings if each is not None]
         return sum(priced) if priced else None
-
-    @property
-    def against(self) -> str:
-        """The reference of the savings where it is not a limit; "" where it is."""
-        peaks = [_RESOURCE_NAMES[line.resource] for line in self.whole.lines if line.with_limit < line.of]
-        if not peaks:
-            return ""
-        return (
-            f"Not every container has a recorded {' and '.join(peaks)} limit; savings of the others "
-            "are against their observed peak."
-        )
 
     @property
     def untested(self) -> tuple[str, ...]:
@@ -236,75 +219,11 @@ def verdict(
     n = len(next(iter(parts.values()))["workloads"]["each"])
     cards = [whole] if by is None else [make.card(number) for number in range(n)]
     cards.sort(key=lambda card: (card.held_out == 0, -(card.worth or 0.0), card.name))
-    risk = {resource: _together(resource, whole, cards, report) for resource in parts}
-    return Verdict(by, picks, whole, tuple(cards), {each: trust for each, trust in risk.items() if trust})
+    return Verdict(by, picks, whole, tuple(cards))
 
 
 def _readable(part: Mapping[str, Any]) -> bool:
     return "workloads" in part and "judged_seconds" in part["workloads"]["everything"]
-
-
-def _together(
-    resource: Resource, whole: Card, cards: Sequence[Card], report: Mapping[str, Any]
-) -> Standing | None:
-    """The standing of the recommendations for one resource, over all tested workloads.
-
-    CPU has the standing of its policy over all containers, and is not safe where one workload is short; where
-    some workloads get a fixed amount instead, that of the weakest. For memory the kills are added up, also
-    those of fixed limits that are not recommended because of them: what was chosen on the containers that it
-    is judged on is never called safe.
-    """
-    line = whole.line(resource)
-    if line is None or line.recommended is None:
-        return None
-    lines = [(card, card.line(resource)) for card in cards if card.held_out]
-    recommended = [
-        (card, each, each.recommended)
-        for card, each in lines
-        if each is not None and each.recommended is not None
-    ]
-    if not recommended or (
-        resource is not Resource.MEMORY and all(each.method == STEERED for _, _, each in recommended)
-    ):
-        return with_workloads(line.recommended.standing, [option.standing for _, _, option in recommended])
-    if resource is not Resource.MEMORY:
-        return _mixed([(card, option) for card, _, option in recommended])
-    ways = [
-        (card, (each.fixed or option) if option.method == KEEP else option)
-        for card, each, option in recommended
-    ]
-    # a limit that was made from the container that it is judged on is not tested by it
-    tested = [(card, option) for card, option in ways if option.standing.state is not State.UNTESTED]
-    if not tested:
-        return Standing(State.UNTESTED, _ITSELF)
-    sums = {name: sum(each.evidence[name] for _, each in tested) for name in ("events", "containers_short")}
-    evidence = {**sums, "short": [name for _, each in tested for name in each.evidence["short"]]}
-    judged = sum(card.held_out for card, _ in tested)
-    combined = standing(evidence, resource, judged, whole.containers, report["settings"])
-    methods = {option.method for _, _, option in recommended}
-    if len(methods) == 1 and KEEP not in methods:
-        return combined
-    return Standing(
-        State.FEW if combined.missing else State.OPEN,
-        f"{combined.sentence} {_CHOSEN_HERE}",
-        combined.missing,
-    )
-
-
-def _mixed(options: Sequence[tuple[Card, Option]]) -> Standing:
-    """The standing of CPU where workloads are steered or get a fixed amount: the weakest of them.
-
-    Each was chosen on the containers that it is judged on, so of several none is called safe together.
-    """
-    if len(options) == 1:
-        return options[0][1].standing
-    short = mean_over(options, "under_time_0")
-    state = min((option.standing.state for _, option in options), key=list(State).index)
-    combined = Standing(
-        State.OPEN if state in (State.SAFE, State.BROKEN) else state,
-        f"Short {format_share(short)} of the time over all workloads together. {_WAYS_CHOSEN_HERE}",
-    )
-    return with_workloads(combined, [option.standing for _, option in options])
 
 
 def mean_over(options: Sequence[tuple[Card, Option]], name: str) -> float:
@@ -312,30 +231,6 @@ def mean_over(options: Sequence[tuple[Card, Option]], name: str) -> float:
     seconds = sum(card.judged_seconds for card, _ in options)
     total = sum(card.judged_seconds * float(option.evidence[name]) for card, option in options)
     return total / seconds if seconds > 0 else 0.0
-
-
-def with_workloads(whole: Standing, each: Sequence[Standing]) -> Standing:
-    """The standing of CPU over all containers, with the number of workloads that fall short."""
-    broken = sum(one.state is State.BROKEN for one in each)
-    if len(each) < 2 or not broken:
-        return whole
-    are = "are" if broken > 1 else "is"
-    sentence = f"{whole.sentence} {broken:,} of {len(each):,} workloads {are} short for more than that."
-    return replace(whole, state=State.OPEN if whole.state is State.SAFE else whole.state, sentence=sentence)
-
-
-_ITSELF = (
-    "No fixed limit could be tested: each was made from the very container that was held out. Record more "
-    "containers of each workload."
-)
-_WAYS_CHOSEN_HERE = (
-    "Whether a workload is steered or gets a fixed amount was decided on these very containers, so none of "
-    "it is called safe."
-)
-_CHOSEN_HERE = (
-    "Where one way to give memory kills, another one is taken; that was decided on these very containers, so "
-    "none of it is called safe."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,39 +262,30 @@ class _VerdictBuilder:
         )
 
     def _line(self, resource: Resource, entry: Mapping[str, Any], *, whole: bool) -> Line:
-        unit, choice = Unit(self.parts[resource]["unit"]), self.picks[resource]
+        unit, policy = Unit(self.parts[resource]["unit"]), self.picks[resource].policy or ""
         split = self.report["split"]
         tested, groups = bool(split["tested"]), len(split["held_out_groups"]) if whole else 0
-        steered = fixed = exact = None
-        policy = choice.policy or ""
+        steered = fixed = recommended = None
         if policy in entry["policies"]:
             evidence = entry["policies"][policy]
             steered = self._option(
                 STEERED, policy, resource, unit, entry, evidence, tested=tested, groups=groups or None
             )
-            if evidence["exact"] is not None:
-                exact = self._option(EXACT, policy, resource, unit, entry, evidence["exact"], tested=tested)
         if entry["fixed"] is not None:
             evidence = entry["fixed"]
-            fixed = self._option(
-                FIXED, policy, resource, unit, entry, evidence, tested=tested and evidence["tested"]
-            )
-        is_exportable = is_settable(policy, self.parts[resource])
-        recommended = _recommended(
-            resource, choice, steered, fixed, float(self.report["settings"]["tolerance"])
-        )
-        if recommended is None and fixed is not None and resource is Resource.MEMORY:
-            recommended = self._keep(entry, unit, fixed)
+            is_tested = tested and evidence["tested"]
+            fixed = self._option(FIXED, "", resource, unit, entry, evidence, tested=is_tested)
+            recommended = fixed if fixed.keeps_promise else self._keep(entry, unit, fixed)
         return Line(
             resource,
             unit,
             now=entry["now"]["amount"],
             with_limit=entry["now"]["given"],
             of=entry["now"]["of"],
+            cost=saved(entry["now"]["amount"], unit, self._at_once(entry), self.prices),
             steered=steered,
             fixed=fixed,
             recommended=recommended,
-            exported=(exact or fixed) if is_exportable else None,
             by_phase=tuple(_phase_amount(each) for each in entry.get("phases", ())),
         )
 
@@ -415,7 +301,7 @@ class _VerdictBuilder:
         tested: bool,
         groups: int | None = None,
     ) -> Option:
-        at_once = running(entry["container_seconds"], self.report["recorded"], self.prices)
+        at_once = self._at_once(entry)
         now, containers = entry["now"]["amount"], entry["training"] + len(entry["held_out"])
         low, high = evidence.get("saved_low"), evidence.get("saved_high")
         trust = standing(
@@ -439,11 +325,11 @@ class _VerdictBuilder:
             keeps_promise=trust.state is not State.BROKEN and (not tested or self._keeps(evidence, resource)),
         )
 
+    def _at_once(self, entry: Mapping[str, Any]) -> float:
+        return running(entry["container_seconds"], self.report["recorded"], self.prices)
+
     def _keep(self, entry: Mapping[str, Any], unit: Unit, fixed: Option) -> Option:
-        """The option to keep the current amount, where no alternative kept containers alive."""
-        state = State.FEW if len(entry["held_out"]) < MIN_UNITS else State.OPEN
-        sentence = fixed.standing.sentence
-        leave = f"Leave its memory as it is. A fixed limit: {sentence[:1].lower()}{sentence[1:]}"
+        """The option to keep the current amount, where no fixed one did what it promises."""
         return Option(
             method=KEEP,
             policy="",
@@ -452,7 +338,7 @@ class _VerdictBuilder:
             saved=saved(0.0, unit, 0.0, self.prices),
             saved_share=0.0,
             interval=None,
-            standing=Standing(state, leave, fixed.standing.missing),
+            standing=replace(fixed.standing, state=State.OPEN),
             keeps_promise=True,
         )
 
@@ -461,30 +347,6 @@ class _VerdictBuilder:
         if resource is Resource.MEMORY:
             return not evidence["events"]
         return bool(evidence["under_time_0"] <= _FAR * self.report["settings"]["tolerance"])
-
-
-def _recommended(
-    resource: Resource, choice: Pick, steered: Option | None, fixed: Option | None, tolerance: float
-) -> Option | None:
-    """The policy, or the fixed amount where that does better; for memory None where both would kill.
-
-    Too little memory kills, so memory is fixed where the policy would kill. For CPU a fixed amount does
-    better where it gives no more and is short no more often than the policy, or than is tolerated, or where
-    the policy breaks its promise and it does not. A policy that a person chose stays, and its card names the
-    risk.
-    """
-    if choice.by_hand or fixed is None:
-        return steered or fixed
-    if resource is Resource.MEMORY:
-        without_kills = (
-            each for each in (steered, fixed) if each is not None and not each.evidence["events"]
-        )
-        return next(without_kills, None)
-    if steered is None or not fixed.keeps_promise or fixed.standing.state is State.UNTESTED:
-        return steered or fixed
-    allowed = max(float(steered.evidence["under_time_0"]), tolerance)
-    better = fixed.amount <= steered.amount and fixed.evidence["under_time_0"] <= allowed
-    return fixed if better or not steered.keeps_promise else steered
 
 
 def _phase_amount(entry: Mapping[str, Any]) -> PhaseAmount:
@@ -496,9 +358,3 @@ def _phase_amount(entry: Mapping[str, Any]) -> PhaseAmount:
         time_short=entry["under_time_0"],
         containers_short=entry["containers_short"],
     )
-
-
-def is_settable(policy: str, part: Mapping[str, Any]) -> bool:
-    """Whether what a policy gives can be set; policies that know the future cannot be followed."""
-    row = next((row for row in part["policies"] if row["policy"] == policy), None)
-    return row is not None and not kind_of(row).knows_future

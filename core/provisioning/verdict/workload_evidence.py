@@ -1,8 +1,8 @@
 """Evidence of a comparison for each workload: the sums behind a verdict and its manifests.
 
-Everything is measured on held-out containers at matched violation, so the verdict can be read from the
-report alone: how much each workload has now, how much every policy and a fixed amount would give it, how
-often that is too little, and which containers would run out of memory.
+Everything is measured at matched violation on containers that are each held out once, so the verdict can be
+read from the report alone: how much each workload has now, how much every policy and a fixed amount would
+give it, how often that is too little, and which containers would run out of memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.provisioning.policies.static import observed_peak
 from core.units import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from core.provisioning.evaluation.comparison import Comparison
     from core.provisioning.fleet import Demand, Floats, Integers, Truths
@@ -36,8 +36,8 @@ _ROUNDING = 1e-12
 # Most policies change what they give, which no manifest can say. What is exported for them is a fixed
 # amount that keeps the same promise for each of the training containers: for CPU the least that none of them
 # exceeds for more than the tolerated share of its time, for memory the highest use plus headroom, because too
-# little memory kills. It is judged as policies are, on containers that it was not made from. The same rule on
-# the samples in one phase gives the amount of that phase.
+# little memory kills. It is made from all containers, and judged as policies are: in each fold, what is made
+# of the others is applied to those held out. The same rule on the samples in one phase gives its amount.
 
 
 def smallest_amounts(demand: Demand, tolerance: float, headroom: float) -> Floats:
@@ -72,6 +72,11 @@ class PhaseNeeds:
     phase: Integers
     #: The amounts, shape (n_entries,).
     amount: Floats
+
+    def of(self, containers: Integers) -> Integers:
+        """The entries of some containers."""
+        begins, ends = (np.searchsorted(self.container, containers, side) for side in ("left", "right"))
+        return np.concatenate([np.arange(a, b) for a, b in zip(begins, ends, strict=True)]).astype(np.int64)
 
 
 def smallest_by_phase(demand: Demand, tolerance: float, headroom: float) -> PhaseNeeds | None:
@@ -125,21 +130,22 @@ def present_amount(demand: Demand, features: Sequence[Feature]) -> tuple[Floats,
 
 _NAMED = 20
 _DRAWS = 500
-_SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Training or held-out containers, with what they have now."""
+    """All containers of a comparison, with what they have now."""
 
     #: Their use of one resource.
     demand: Demand
     #: What they have at each sample, shape (n,).
     now: Floats
-    #: Which of them have a limit in the traces, shape (n_containers,).
+    #: Which of them have a request or limit in the traces, shape (n_containers,).
     has_limit: Truths
     #: The workload of each, shape (n_containers,).
     workload: Integers
+    #: The fold that holds each out, shape (n_containers,); None where nothing is tested.
+    fold: Integers | None
     #: The share of its time that a container may be short of CPU.
     tolerance: float
     #: What a fixed amount of memory has above the highest use.
@@ -174,35 +180,35 @@ class Side:
         """The containers of one workload, or all of them."""
         return np.flatnonzero(np.ones_like(self.workload) if workload is None else self.workload == workload)
 
+    def names(self, containers: Integers) -> list[str]:
+        """The names of some containers."""
+        return [self.demand.fleet.ids[i] for i in containers.tolist()]
 
-@dataclass(frozen=True, eq=False)
-class _Evaluated:
-    """One policy's sums, and its first allocation of each container."""
+    def from_others(self, enough: Floats, containers: Integers) -> Floats:
+        """For each container, the amount from those of the other folds, shape (n,); NaN where there are none.
 
-    name: str
-    sums: Tally
-    first: Floats
-    constant: bool
+        Parameters
+        ----------
+        enough
+            The sufficient amount of each of them, shape (n,).
+        containers
+            Their numbers.
+        """
+        amounts = np.full(len(containers), np.nan)
+        if self.fold is None:
+            return amounts
+        folds = self.fold[containers]
+        for fold in np.unique(folds):
+            others = enough[folds != fold]
+            if len(others):
+                amounts[folds == fold] = rounded_up(float(others.max()), self.demand.unit)
+        return amounts
 
 
-def workload_evidence(
-    compared: Comparison,
-    training: Side,
-    held_out: Side,
-    workloads: Workloads,
-) -> dict[str, Any]:
+def workload_evidence(compared: Comparison, side: Side, workloads: Workloads) -> dict[str, Any]:
     """The evidence for all containers together and for each workload, as a JSON object."""
-    fleet = held_out.demand.fleet
-    evaluated = [
-        _Evaluated(
-            exam.policy.name,
-            exam.matched,
-            exam.factor * exam.allocation[fleet.offsets[:-1]],
-            exam.policy.constant,
-        )
-        for exam in compared.exams
-    ]
-    make = _EvidenceBuilder(evaluated, training, held_out, compared.draws, compared.seed)
+    evaluated = {exam.policy.name: exam.matched for exam in compared.exams}
+    make = _EvidenceBuilder(evaluated, side, compared.draws, compared.seed)
     return {
         "everything": make.entry(None, "", fixed=workloads.by is None),
         "each": [
@@ -215,122 +221,117 @@ def workload_evidence(
 
 @dataclass(frozen=True, eq=False)
 class _EvidenceBuilder:
-    evaluated: list[_Evaluated]
-    training: Side
-    held_out: Side
+    #: The sums of each policy at matched violation, by its name.
+    evaluated: Mapping[str, Tally]
+    side: Side
     draws: int
     seed: int
 
     def entry(self, workload: int | None, name: str, *, fixed: bool) -> dict[str, Any]:
         """The evidence for one workload."""
-        held_out, learned = self.held_out.of(workload), self.training.of(workload)
-        is_single = self.held_out is self.training
-        side, selected = (self.held_out, held_out) if len(held_out) else (self.training, learned)
-        learned_seconds = 0.0 if is_single else self.training.seconds[learned].sum()
-        seconds = self.held_out.seconds[held_out].sum() + learned_seconds
-        lasting = float(side.seconds[selected].sum())
+        side, selected = self.side, self.side.of(workload)
+        lasting, ids = float(side.seconds[selected].sum()), side.names(selected)
         return {
             "name": name,
-            "training": 0 if is_single else len(learned),
-            "held_out": [self.held_out.demand.fleet.ids[i] for i in held_out.tolist()],
-            "container_seconds": float(seconds),
+            "training": 0,
+            "held_out": ids,
+            "container_seconds": lasting,
             "judged_seconds": lasting,
             "now": {
                 "amount": float(side.has[selected].sum()) / lasting if lasting > 0 else 0.0,
                 "given": int(side.has_limit[selected].sum()),
                 "of": len(selected),
-                "found": _figures(
-                    side.tally_now.only(selected), [side.demand.fleet.ids[i] for i in selected.tolist()]
-                ),
+                "found": _figures(side.tally_now.only(selected), ids),
             },
-            "policies": self._policies(held_out, exact=fixed),
-            "fixed": self._fixed(held_out, learned) if fixed else None,
-            "phases": self._by_phase(held_out, learned) if fixed else [],
+            "policies": self._policies(selected),
+            "fixed": self._fixed(selected) if fixed else None,
+            "phases": self._by_phase(selected) if fixed else [],
         }
 
-    def _policies(self, held_out: Integers, *, exact: bool) -> dict[str, Any]:
-        if not len(held_out):
-            return {}
-        sums = [each.sums.only(held_out) for each in self.evaluated]
-        intervals = self._intervals(sums, held_out)
+    def _policies(self, selected: Integers) -> dict[str, Any]:
+        sums = [each.only(selected) for each in self.evaluated.values()]
+        intervals = self._intervals(sums, selected)
+        ids = self.side.names(selected)
         return {
-            each.name: {
-                **self._figures(mine, held_out, interval),
-                "exact": self._exactly(_constant(mine, each.first[held_out]), held_out)
-                if exact and each.constant
-                else None,
+            name: {**_figures(mine, ids), **interval}
+            for name, mine, interval in zip(self.evaluated, sums, intervals, strict=True)
+        }
+
+    def _fixed(self, selected: Integers) -> dict[str, Any]:
+        """The fixed amount from all containers, judged as made in each fold from those of the others."""
+        side = self.side
+        enough = side.enough[selected]
+        request = rounded_up(float(enough.max()), side.demand.unit)
+        amounts = side.from_others(enough, selected)
+        tested = bool(np.isfinite(amounts).all())
+        demand, ids = side.demand.only(selected), side.names(selected)
+        given = amounts if tested else np.full(len(selected), request)
+        sums = tally(demand, np.repeat(given, demand.fleet.lengths))
+        alone = tally(demand, np.full(demand.fleet.n_samples, request))
+        return {
+            **_figures(sums, ids),
+            **(self._intervals([sums], selected)[0] if tested else {}),
+            "amount": request,
+            "request": request,
+            "tested": tested,
+            "made_from": ids,
+            "folds": self._fold_amounts(amounts, selected) if tested else [],
+            "on_all": {name: _figures(alone, ids)[name] for name in ("under_time_0", "events")},
+        }
+
+    def _fold_amounts(self, amounts: Floats, selected: Integers) -> list[dict[str, Any]]:
+        """The amount that each fold was judged with, and the containers it was judged on."""
+        if self.side.fold is None:
+            return []
+        folds = self.side.fold[selected]
+        return [
+            {
+                "request": float(amounts[folds == fold][0]),
+                "held_out": self.side.names(selected[folds == fold]),
             }
-            for each, mine, interval in zip(self.evaluated, sums, intervals, strict=True)
-        }
+            for fold in np.unique(folds)
+        ]
 
-    def _exactly(self, constant: float | None, held_out: Integers) -> dict[str, Any] | None:
-        """The figures of a constant policy, with its amount rounded to a step that can be set."""
-        if constant is None:
-            return None
-        amount = rounded_up(constant, self.held_out.demand.unit)
-        return self._judged(amount, self.held_out, held_out, tested=self.held_out is not self.training)
-
-    def _judged(self, amount: float, side: Side, on: Integers, *, tested: bool) -> dict[str, Any]:
-        """The figures of one amount for some containers; with intervals where that is a test."""
-        demand = side.demand.only(on)
-        sums = tally(demand, np.full(demand.fleet.n_samples, amount))
-        intervals = self._intervals([sums], on)[0] if tested else {}
-        return {"request": amount, "tested": tested, **_figures(sums, demand.fleet.ids), **intervals}
-
-    def _fixed(self, held_out: Integers, learned: Integers) -> dict[str, Any]:
-        """The fixed amount from training containers, or from the held-out ones where there are no others."""
-        side, made_from, judged, on = self._sides(held_out, learned)
-        amount = rounded_up(float(side.enough[made_from].max()), side.demand.unit)
-        ids = side.demand.fleet.ids
-        return {
-            **self._judged(amount, judged, on, tested=judged is not side),
-            "made_from": [ids[i] for i in made_from.tolist()],
-        }
-
-    def _sides(self, held_out: Integers, learned: Integers) -> tuple[Side, Integers, Side, Integers]:
-        """The containers to make a fixed amount from, and those to judge it on: others where possible."""
-        side, made_from = (self.training, learned) if len(learned) else (self.held_out, held_out)
-        tested = len(held_out) and len(learned) and self.held_out is not self.training
-        return (side, made_from, self.held_out, held_out) if tested else (side, made_from, side, made_from)
-
-    def _by_phase(self, held_out: Integers, learned: Integers) -> list[dict[str, Any]]:
+    def _by_phase(self, selected: Integers) -> list[dict[str, Any]]:
         """The fixed amount of each phase, by the same rule, judged on the samples in that phase alone."""
-        side, made_from, judged, on = self._sides(held_out, learned)
-        needs = side.enough_by_phase
+        side, needs = self.side, self.side.enough_by_phase
         if needs is None:
             return []
-        is_source = np.isin(needs.container, made_from)
-        demand = judged.demand.only(on)
-        labels, seconds = demand.fleet.labels, demand.fleet.seconds
+        entries = needs.of(selected)
+        fleet = side.demand.fleet
+        samples = fleet.samples_of(selected)
+        labels = np.zeros(len(samples), np.int16) if fleet.labels is None else fleet.labels[samples]
         amounts = []
-        for phase in sorted(set(needs.phase[is_source].tolist()), key=lambda number: (number < 0, number)):
-            learned_from = needs.amount[is_source & (needs.phase == phase)]
-            amount = rounded_up(float(learned_from.max()), demand.unit)
-            inside = np.flatnonzero(labels == phase)
-            lasting = float(seconds[inside].sum())
-            short = inside[demand.values[inside] > amount]
+        for phase in sorted(set(needs.phase[entries].tolist()), key=lambda number: (number < 0, number)):
+            chosen = entries[needs.phase[entries] == phase]
+            containers, enough = needs.container[chosen], needs.amount[chosen]
+            request = rounded_up(float(enough.max()), side.demand.unit)
+            others = side.from_others(enough, containers)
+            tested = bool(np.isfinite(others).any())
+            given = np.full(fleet.n_containers, np.nan)
+            given[containers] = others if tested else request
+            inside = samples[labels == phase]
+            inside = inside[np.isfinite(given[fleet.container[inside]])]
+            lasting = float(fleet.seconds[inside].sum())
+            short = inside[side.demand.values[inside] > given[fleet.container[inside]]]
             amounts.append(
                 {
                     "phase": phase,
-                    "request": amount,
-                    "made_from": len(learned_from),
-                    "tested": judged is not side and lasting > 0,
+                    "request": request,
+                    "made_from": len(enough),
+                    "tested": tested and lasting > 0,
                     "judged_seconds": lasting,
-                    "under_time_0": float(seconds[short].sum()) / lasting if lasting > 0 else None,
-                    "containers_short": len(np.unique(demand.fleet.container[short])),
+                    "under_time_0": float(fleet.seconds[short].sum()) / lasting if lasting > 0 else None,
+                    "containers_short": len(np.unique(fleet.container[short])),
                 }
             )
         return amounts
 
-    def _figures(self, sums: Tally, held_out: Integers, interval: dict[str, Any]) -> dict[str, Any]:
-        ids = self.held_out.demand.fleet.ids
-        return {**_figures(sums, [ids[i] for i in held_out.tolist()]), **interval}
-
-    def _intervals(self, sums: list[Tally], held_out: Integers) -> list[dict[str, Any]]:
+    def _intervals(self, sums: list[Tally], selected: Integers) -> list[dict[str, Any]]:
         """Bootstrap intervals of the saving against now and of the time short; none for few containers."""
-        if len(held_out) < MIN_UNITS:
+        if len(selected) < MIN_UNITS:
             return [{} for _ in sums]
-        now, seconds = self.held_out.has[held_out], self.held_out.seconds[held_out]
+        now, seconds = self.side.has[selected], self.side.seconds[selected]
         columns = [each for one in sums for each in (one.allocated, one.violated)]
         resamples = resampled(np.stack([*columns, now, seconds], axis=1), min(self.draws, _DRAWS), self.seed)
         intervals = []
@@ -362,13 +363,6 @@ def _figures(sums: Tally, ids: tuple[str, ...] | list[str]) -> dict[str, Any]:
         "containers_short": len(short),
         "short": [ids[i] for i in worst[:_NAMED].tolist()],
     }
-
-
-def _constant(sums: Tally, first: Floats) -> float | None:
-    """The one amount that all containers get all the time, or None where there is none."""
-    high = float(first.max())
-    is_constant = not sums.resizes.any() and high - float(first.min()) <= _SAME * max(high, 1.0)
-    return high if is_constant and high > 0 else None
 
 
 def _per_container(demand: Demand, values: Floats) -> Floats:

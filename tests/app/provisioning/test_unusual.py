@@ -52,27 +52,22 @@ def test_what_is_too_short_or_too_little_gets_a_sentence(place, levels, cycle, s
 
 def test_executions_of_one_phase_are_compared_and_recommended_for(place):
     text = compared(place, *odd(place, [[1.0] * 20] * 6))
-    assert "2 held-out containers" in text
-    assert "These traces do not name workloads" in text
-    assert "phase p1" in text
-    assert "phase p2" not in text
+    assert "6 runs, each held out once" in text
+    assert "All containers" in text
 
 
 def test_a_container_that_is_alone_is_replayed_and_promised_nothing(place):
     text = compared(place, *odd(place, [[1.0] * 20 + [2.0] * 20]))
-    assert "1 container, none held out" in text
-    assert "not tested" in text
-    assert "promise nothing" in text
-    assert "Record about 26 more containers" in text
-    assert "phase.rule. With a single container it would be judged on what it learned from" in text
-    assert "circle-check" not in text
+    assert "1 run, none held out" in text
+    assert "nothing was tested" in text
+    assert "none: record 7 more" in text
+    assert "Request and limit by phase" in text
 
 
 def test_few_containers_have_no_whisker_and_nothing_is_safe(place):
     text = compared(place, *odd(place, [[1.0] * 20 + [2.0] * 20] * 6))
-    assert "2 held-out containers: too few for intervals" in text
-    assert "too few to tell" in text
-    assert "whisker" not in text
+    assert "fewer than 8 held-out runs: no interval" in text
+    assert "fair" in text
     assert "circle-check" not in text
 
 
@@ -87,9 +82,9 @@ def test_without_memory_that_is_said_and_prices_are_those_of_the_address(place):
         attributes={"service": ["front", "back"] * 3},
     )
     text = compared(place, place.traces.add(bare, None, name="bare"), None)
-    assert "Not recorded in these traces" in text
-    assert "2 workloads by “service”" in text
-    assert "Current: none recorded (compared with the observed peak)" in text
+    assert "Memory was not recorded." in text
+    assert "2 workloads, 6 runs" in text
+    assert "observed peak, no request is recorded" in text
     assert "0.04 USD" in text
     assert "7.00 EUR" in page_text(core_hour="7", currency="EUR")
     assert "Price of a core-hour (core_hour) cannot be" in page_text(core_hour="-7")
@@ -102,7 +97,7 @@ def test_a_result_of_an_earlier_version_has_no_verdict_and_no_fault(evaluated, m
     monkeypatch.setattr(results, "find", lambda *_: replace(found, report=report, earlier=True))
     text = page_text(**evaluated)
     assert "made by an earlier version" in text
-    assert "Set it" not in text
+    assert "Saved per day" not in text
     assert "Worst containers first" in text
 
 
@@ -124,8 +119,8 @@ def test_a_comparison_by_earlier_code_is_shown_as_such_and_made_anew_when_asked(
     for address in (evaluated, {}):
         text = page_text(**address)
         assert note in text
-        assert "Worst containers first" in text
-    assert "Worst containers first" not in page_text(**{**evaluated, "cycle": "90"})
+        assert "Saved per day" in text
+    assert "Saved per day" not in page_text(**{**evaluated, "cycle": "90"})
     task = results.submit(find_choice(), EvaluationSettings(cycle=60.0, draws=100), FEW)
     worker_for(workspace()).work(task)
     assert note not in page_text(**evaluated)

@@ -51,7 +51,7 @@ def test_a_task_compares_and_keeps_what_it_found(stored):
         part = slice(int(fleet.offsets[at]), int(fleet.offsets[at + 1]))
         found = kept.allocation("cpu", "phase.rule", name)
         np.testing.assert_allclose(found, expected.allocations[Resource.CPU]["phase.rule"][part], rtol=1e-6)
-    assert kept.allocation("cpu", "phase.rule", kept.report["split"]["training"][0]) is None
+    assert kept.allocation("cpu", "phase.rule", "nobody") is None
     assert kept.allocation("cpu", "vpa", kept.report["split"]["held_out"][0]) is None
 
 

@@ -1,0 +1,210 @@
+"""The table of workloads: now, recommended, what that risks and saves, and how good the evidence is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from core.bootstrap_intervals import MIN_UNITS
+from core.provisioning.fleet import Resource
+from core.provisioning.verdict.standing import more_needed, unseen
+from core.provisioning.verdict.verdict import FIXED, KEEP
+from core.tables import Column, Table
+from core.units import format_count, format_number, format_share, format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.provisioning.verdict.verdict import Card, Line, Option, Verdict
+    from core.units import Unit
+
+
+class Evidence(StrEnum):
+    """Levels of evidence for what is recommended for a workload, from none to strong."""
+
+    NONE = "none"
+    FAIR = "fair"
+    GOOD = "good"
+    STRONG = "strong"
+
+
+MIN_RUNS = 4
+_KILLED = {Evidence.STRONG: 0.125, Evidence.GOOD: 1 / 3}
+"""The share of runs that may yet run out of memory, at most, with 95% confidence."""
+RULES = {
+    Evidence.NONE: f"Fewer than {MIN_RUNS} held-out runs.",
+    Evidence.FAIR: f"{MIN_RUNS} held-out runs or more; the 95% interval of the time short is not known, or "
+    "what is allowed lies inside it.",
+    Evidence.GOOD: "What is allowed lies outside the 95% interval of the time short; at most a third of runs "
+    "may be killed (95% bound).",
+    Evidence.STRONG: "What is allowed lies outside the 95% interval of the time short; at most one run in "
+    "eight may be killed (95% bound).",
+}
+"""The rule of each level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """One resource of a row."""
+
+    #: What a container has now, and whether that is recorded; else it is the observed peak.
+    now: float
+    is_recorded: bool
+    #: What it should have; the same where the present amount is kept.
+    recommended: float
+    unit: Unit
+    #: Whether no fixed amount held, so that the present one stays.
+    keeps: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadRow:
+    """One workload of the table."""
+
+    name: str
+    #: How many runs there are, and how many were held out.
+    runs: int
+    held_out: int
+    #: None where the resource is not recorded.
+    cpu: Amount | None
+    memory: Amount | None
+    #: The share of time that the recommended CPU is short on held-out runs, and its 95% interval.
+    time_short: float | None
+    short_interval: tuple[float, float] | None
+    #: How many held-out runs the recommended memory kills; None where it was not tested or is kept.
+    killed: int | None
+    #: The saving per day; None where nothing was tested, or nothing has a price.
+    saved: float | None
+    evidence: Evidence
+    #: How many more runs it takes for an interval; 0 where there are enough.
+    missing: int
+
+    @property
+    def out_of_memory(self) -> str | None:
+        """What recommended memory would do, in a word or two."""
+        if self.memory is None or not self.held_out:
+            return None
+        if self.memory.keeps:
+            return "keeps limit"
+        if self.killed is None:
+            return None
+        return "none" if not self.killed else f"{self.killed:,} of {self.held_out:,} runs"
+
+
+def rows_of(verdict: Verdict, tolerance: float) -> tuple[WorkloadRow, ...]:
+    """One row per workload, in the verdict's order."""
+    return tuple(_row(card, tolerance) for card in verdict.cards)
+
+
+def _row(card: Card, tolerance: float) -> WorkloadRow:
+    cpu, memory = card.line(Resource.CPU), card.line(Resource.MEMORY)
+    short, kills = _tested(cpu), _tested(memory)
+    evidence = evidence_of(short, kills, _judged(card, cpu, memory), tolerance)
+    short = None if evidence is Evidence.NONE else short
+    interval = None
+    if short is not None and short.get("short_low") is not None:
+        interval = (float(short["short_low"]), float(short["short_high"]))
+    return WorkloadRow(
+        name=card.name,
+        runs=card.containers,
+        held_out=card.held_out,
+        cpu=_amount(cpu),
+        memory=_amount(memory),
+        time_short=None if short is None else float(short["under_time_0"]),
+        short_interval=interval,
+        killed=None if kills is None else int(kills["containers_short"]),
+        saved=card.tested_money if evidence is not Evidence.NONE else None,
+        evidence=evidence,
+        missing=more_needed(card.held_out or card.containers),
+    )
+
+
+def _amount(line: Line | None) -> Amount | None:
+    option = None if line is None else line.recommended
+    if line is None or option is None:
+        return None
+    return Amount(line.now, line.with_limit == line.of, option.amount, line.unit, keeps=option.method == KEEP)
+
+
+def _tested(line: Line | None) -> Mapping[str, Any] | None:
+    """The figures of a recommended fixed amount on held-out runs."""
+    option = _fixed(line)
+    return None if line is None or option is None or not line.tested else option.evidence
+
+
+def _fixed(line: Line | None) -> Option | None:
+    option = None if line is None else line.recommended
+    return option if option is not None and option.method == FIXED else None
+
+
+def _judged(card: Card, *lines: Line | None) -> int:
+    """How many runs judged what is recommended; none where an amount was made from the run that judges it."""
+    untested = any(_fixed(line) is not None and line is not None and not line.tested for line in lines)
+    return 0 if untested else card.held_out
+
+
+def evidence_of(
+    short: Mapping[str, Any] | None, kills: Mapping[str, Any] | None, runs: int, tolerance: float
+) -> Evidence:
+    """The level of evidence.
+
+    Parameters
+    ----------
+    short, kills
+        The held-out figures of the recommended CPU and memory; None where that is kept or not recorded.
+    runs
+        The number of held-out runs.
+    tolerance
+        The share of time that may be short.
+    """
+    if runs < MIN_RUNS:
+        return Evidence.NONE
+    if runs < MIN_UNITS or (kills is not None and kills["events"]):
+        return Evidence.FAIR
+    if short is not None and short["short_low"] <= tolerance < short["short_high"]:
+        return Evidence.FAIR
+    bound = unseen(runs)
+    return next((level for level, most in _KILLED.items() if bound <= most), Evidence.FAIR)
+
+
+def workloads_table(verdict: Verdict, tolerance: float, currency: str) -> Table:
+    """The table of workloads; files have bare values, screens texts."""
+    columns = (
+        Column("workload", "Workload", value=lambda row: row.name or "all containers"),
+        Column("runs", "Runs", format_count),
+        *_amounts(Resource.CPU, "CPU"),
+        *_amounts(Resource.MEMORY, "Memory"),
+        Column("time_short", "Time short", format_share),
+        Column("short_interval", parts=("short_low", "short_high")),
+        Column("out_of_memory", "Out of memory"),
+        Column("saved_per_day", f"Saves per day, {currency}", _money, lambda row: row.saved),
+        Column("evidence", "Evidence", value=lambda row: row.evidence.value),
+    )
+    return Table("workloads", columns, rows_of(verdict, tolerance))
+
+
+def _amounts(resource: Resource, title: str) -> tuple[Column, Column]:
+    """What a container has now and should have."""
+
+    def part(name: str, row: WorkloadRow) -> tuple[float, Unit] | None:
+        amount: Amount | None = getattr(row, resource.value)
+        return None if amount is None else (getattr(amount, name), amount.unit)
+
+    def show(value: tuple[float, Unit]) -> str:
+        return format_value(*value)
+
+    return (
+        Column(
+            f"{resource.value}_now", f"{title} now", show, lambda row: part("now", row),
+            parts=(f"{resource.value}_now", f"{resource.value}_unit"),
+        ),
+        Column(
+            f"{resource.value}", f"{title} recommended", show, lambda row: part("recommended", row),
+            parts=(f"{resource.value}_recommended", f"{resource.value}_recommended_unit"),
+        ),
+    )  # fmt: skip
+
+
+def _money(value: float) -> str:
+    return format_number(value, 2)
