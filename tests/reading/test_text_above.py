@@ -85,3 +85,17 @@ def test_a_damaged_object_does_not_end_a_file_of_objects(tmp_path):
     )
     assert traces.n_samples == 6
     assert report.count("ragged") == 1
+
+
+def test_gpus_that_are_not_named_take_turns_within_a_sample(tmp_path):
+    header = "timestamp, utilization.gpu [%], memory.used [MiB]\n"
+    rows = (
+        f"2026/03/07 00:20:{i:02}.0{7 + gpu}1, {90 - 10 * gpu} %, {1000 * gpu + i} MiB\n"
+        for i in range(12)
+        for gpu in (0, 1)
+    )
+    traces, report = read(tmp_path, "g.csv", header + "".join(rows))
+    assert set(traces.column("gpu 0 utilization")) == {0.9}
+    assert set(traces.column("gpu 1 utilization")) == {0.8}
+    assert traces.period == 1.0
+    assert report.faultless

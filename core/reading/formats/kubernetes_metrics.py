@@ -1,8 +1,9 @@
-"""Answers of Kubernetes' ``metrics.k8s.io``, as ``kubectl get --raw`` prints them: of pods or of nodes.
+"""Answers of Kubernetes' ``metrics.k8s.io`` (``kubectl get --raw``), and of ``crictl stats -o json``.
 
 Usage has its unit in every value: ``300000000n`` cores, ``600000Ki`` bytes. A metrics server measures every
 15 s; one that is asked more often answers the same measurement again, which is read once.
-Source: the types of ``k8s.io/metrics``.
+Crictl has a counter of CPU in nanoseconds and the working set in bytes. Sources: the types of
+``k8s.io/metrics``, and of the container runtime interface.
 """
 
 from __future__ import annotations
@@ -61,6 +62,43 @@ _FACTS = ToolFacts(
     executions=("execution",),
     attributes=("namespace",),
 )
+
+
+def parse_crictl(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of the containers of every answer of crictl."""
+    for number, text in lines:
+        try:
+            answer = json.loads(text)
+            yield from [Row(number, _read_stats(entry)) for entry in answer.get("stats", [answer])]
+        except (ValueError, AttributeError, TypeError, KeyError, RecursionError):
+            log.add("ragged", f"Object {number} is no answer of crictl stats.", row=number)
+
+
+def _read_stats(entry: dict[str, Any]) -> dict[str, str]:
+    about, cpu, memory = entry["attributes"], entry.get("cpu") or {}, entry.get("memory") or {}
+    labels = about.get("labels") or {}
+    pod, container = labels.get("io.kubernetes.pod.name"), about.get("metadata", {}).get("name", about["id"])
+    cells = {
+        "execution": f"{pod}/{container}" if pod else container,
+        "namespace": labels.get("io.kubernetes.pod.namespace"),
+        "timestamp": cpu.get("timestamp") or memory.get("timestamp"),
+        "cpu_nanoseconds_total": (cpu.get("usageCoreNanoSeconds") or {}).get("value"),
+        "memory_bytes": (memory.get("workingSetBytes") or {}).get("value"),
+    }
+    return {key: str(value) for key, value in cells.items() if value is not None}
+
+
+_CRICTL = re.compile(r'[\s\[]*\{\s*"stats"\s*:\s*\[\s*\{\s*"attributes"')
+_CRICTL_FACTS = ToolFacts(
+    "crictl_stats",
+    "crictl stats",
+    (
+        ToolColumn("cpu_nanoseconds_total", Role.CPU, "cpu_nanoseconds_total"),
+        ToolColumn("memory_bytes", Role.MEMORY, "bytes"),
+    ),
+    executions=("execution",),
+    attributes=("namespace",),
+)
 FORMATS = (
     tool_format(
         "kubernetes_metrics",
@@ -75,6 +113,21 @@ FORMATS = (
             for i in range(6)
         ),
         facts=_FACTS,
+        lines=read_objects,
+    ),
+    tool_format(
+        "crictl_stats",
+        "crictl stats",
+        (".json", ".jsonl"),
+        lambda text: _CRICTL.match(text) is not None,
+        parse_crictl,
+        example="".join(
+            '{"stats": [{"attributes": {"id": "a", "metadata": {"name": "m"}}, "cpu": {"timestamp": '
+            f'"17000000{10 + i}000000000", "usageCoreNanoSeconds": {{"value": "{i + 1}00000000"}}}}, '
+            f'"memory": {{"workingSetBytes": {{"value": "{90_000_000 + i}"}}}}}}]}}\n'
+            for i in range(7)
+        ),
+        facts=_CRICTL_FACTS,
         lines=read_objects,
     ),
 )

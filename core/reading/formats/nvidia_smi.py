@@ -10,11 +10,13 @@ their times differ by milliseconds: a sample ends where a GPU comes again. MiB i
 from __future__ import annotations
 
 import csv
+import math
 import re
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING
 
 from core.errors import format_names
+from core.reading.dates import parse_named_date
 from core.reading.formats.text_table import Line, Row, tool_format
 from core.reading.tool_facts import ToolColumn, ToolFacts
 from core.traces.model import Role
@@ -172,10 +174,13 @@ def _cells(line: str) -> list[str]:
 def parse_query(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``--query-gpu``, a row per sample."""
     header: list[str] = []
+    lines = iter(lines)
+    first = list(islice(lines, _SEEN_LINES))
+    turns = _Turns.of([_cells(text) for _, text in first])
 
     def entries() -> Iterator[tuple[int, str, str, dict[str, str]]]:
         nonlocal header
-        for number, text in lines:
+        for number, text in chain(first, lines):
             if not text.strip():
                 continue
             cells = _cells(text)
@@ -187,11 +192,40 @@ def parse_query(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
                 log.add("ragged", message, row=number)
                 continue
             values = dict(zip(header, (cell.strip() for cell in cells), strict=True))
-            gpu = next((values[name] for name in _GPU if name in values), "0")
+            gpu = next((values[name] for name in _GPU if name in values), None)
+            gpu = turns.next(values.get("timestamp", "")) if gpu is None else gpu
             found = {_FIELDS[name]: _clear_missing(values[name]) for name in _FIELDS if name in values}
             yield number, values.get("timestamp", ""), gpu, found
 
     return _merge_samples(entries())
+
+
+_SEEN_LINES = 1_000
+_SAME_SAMPLE = 0.5
+"""Lines are of one sample if they are closer than this share of the longest step."""
+
+
+class _Turns:
+    """The GPUs of lines that do not name them: those of one sample follow each other within milliseconds."""
+
+    def __init__(self, step: float) -> None:
+        self._step, self._before, self._turn = step, math.nan, 0
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[str]]) -> _Turns:
+        """Learn from the first lines how far apart samples are."""
+        times = [time for row in rows for cell in row[:1] if (time := parse_named_date(cell)) is not None]
+        steps = [after - before for before, after in pairwise(times)]
+        return cls(_SAME_SAMPLE * max(steps, default=0.0))
+
+    def next(self, stamp: str) -> str:
+        """Return the number of the GPU of the next line."""
+        time = parse_named_date(stamp)
+        if time is None:
+            return "0"
+        self._turn = self._turn + 1 if time - self._before < self._step else 0
+        self._before = time
+        return str(self._turn)
 
 
 def parse_dmon(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:

@@ -48,7 +48,7 @@ UNSUPPORTED = (
     UnsupportedFormat(
         "output of BusyBox's top",
         r"Mem:\s+\d+K used,",
-        "Log docker stats on the host, or ps -o pid,pcpu,rss,comm in a container that has procps.",
+        "Log docker stats on the host, or pidstat -r -u in a container that has sysstat.",
     ),
     UnsupportedFormat(
         "what dstat shows on a screen",
@@ -79,6 +79,11 @@ UNSUPPORTED = (
         "It knows no memory of a container. Use docker stats or pidstat -r -u, or sar -u -r for the machine.",
     ),
     UnsupportedFormat(
+        "output of free",
+        r"\s+total\s+used\s+free\s+shared",
+        "It has the memory of a machine alone. Use sar -u -r for the machine, docker stats for containers.",
+    ),
+    UnsupportedFormat(
         "output of iostat",
         r"avg-cpu:\s+%user",
         "Use sar -u -r -d, whose output is read.",
@@ -105,7 +110,7 @@ UNSUPPORTED = (
     ),
     UnsupportedFormat(
         "output of ps, asked again and again",
-        r"(?:USER|UID)\s+PID\s+%CPU\s+%MEM\s+VSZ\s+RSS",
+        r"(?:(?:USER|UID)\s+)?\s*PID\s+(?:PPID\s+|USER\s+)?(?:%CPU|%MEM)\s",
         "Use pidstat -r -u, top -b or psrecord: the %CPU of ps is the mean since a process was started.",
     ),
     UnsupportedFormat(
