@@ -172,8 +172,6 @@ class Policy:
     #: True if it is compared unless others are chosen: together with the paper's five, the bound, and the
     #: best known of every family.
     usual: bool = False
-    #: True if it gives a container one amount for its whole life.
-    constant: bool = False
     #: The policy that this one adapts, or None.
     wraps: Policy | None = None
 

@@ -101,7 +101,7 @@ def test_the_answer_comes_first_and_other_prices_compare_nothing_again(page, sam
     expect(answer).to_contain_text("USD")
     expect(page.locator("table.workloads .opens")).to_have_count(4)
     assert page.locator("h2").first.inner_text() == "Workloads"
-    page.locator("details.settings > summary").click()
+    page.get_by_role("button", name="Prices").click()
     page.get_by_label("Price of a core-hour").fill("-1")
     page.get_by_role("button", name="Apply prices").click()
     expect(page.get_by_text("A price is out of range.")).to_be_visible()

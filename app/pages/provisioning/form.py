@@ -151,7 +151,9 @@ def form(
         html.H2("Settings"),
         html.Span(summary(settings, count, list(own_settings)), className="ink3 truncate"),
     ]
-    body = html.Div(_body(choice, settings, policies, own_settings, view), className="stack form body")
+    body = html.Div(
+        _body(choice, settings, policies, own_settings, view, fresh=fresh), className="stack form body"
+    )
     folded = html.Details(
         [html.Summary(line), body],
         className="card settings",
@@ -174,6 +176,8 @@ def _body(
     policies: Sequence[str],
     own_settings: OwnSettings,
     view: View,
+    *,
+    fresh: bool,
 ) -> list[Node]:
     if choice.traces is None:
         raise AssertionError("there is a form only where there is a trace set")
@@ -186,7 +190,7 @@ def _body(
         _policies(policies),
         section(_names(policies), own_settings),
         html.Div(_buttons(), className="row wrap"),
-        _prices(view),
+        prices(view) if fresh else None,
         dcc.Store(id="evaluate-about", data=pair),
         dcc.Store(
             id="evaluate-groups",
@@ -204,7 +208,7 @@ def _buttons() -> list[Node]:
     ]
 
 
-def _prices(view: View) -> html.Fieldset:
+def prices(view: View) -> html.Fieldset:
     """The price of an hour; changing it needs no new comparison."""
     fields = controls(PRICES, PriceSettings, asdict(view.prices))
     return html.Fieldset(

@@ -10,7 +10,7 @@ from dash import dcc, html
 from app.context import address, workspace
 from app.figures.provisioning.typical import Lines, typical
 from app.pages.provisioning import results
-from app.pages.provisioning.results import FORMATS
+from app.pages.provisioning.results import FORMATS, often_resized
 from app.ui.basics import Node, aria, data, icon, notice, phase_badge, strip
 from app.ui.graph import graph
 from app.ui.links import segments
@@ -22,7 +22,6 @@ from core.provisioning.verdict.verdict import KEEP
 from core.traces.model import Role
 from core.units import (
     format_duration,
-    format_number,
     format_set_share,
     format_share,
     format_value,
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 _SHOWN_LINES = 40
 _PASTED = ("patch", "vpa", "docker")
 """The formats that are pasted; the others are files of the page's export."""
-_OFTEN = 60.0
-"""Resizes an hour from which a policy is said to resize often."""
 
 
 def opened(card: Card, row: WorkloadRow, result: Result, view: View, choice: Choice) -> html.Div:
@@ -58,11 +55,6 @@ def opened(card: Card, row: WorkloadRow, result: Result, view: View, choice: Cho
         ],
         className="openrow",
     )
-
-
-def often_resized(per_hour: float) -> str:
-    """A note on a policy that resizes more often than once a minute; empty for others."""
-    return f"resizes {format_number(per_hour / 60.0, 1)}× a minute" if per_hour > _OFTEN else ""
 
 
 def _run(card: Card, result: Result, choice: Choice) -> list[Node]:

@@ -6,16 +6,18 @@ the same address shows the same figures again.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import dash
+import dash_mantine_components as dmc
 from dash import Input, Output, State, html
 
 from app.context import LOCATION, Choice, find_choice
 from app.figures.provisioning.frontier import frontier
 from app.pages.provisioning import exports, results
 from app.pages.provisioning.by_phase import phases_card
-from app.pages.provisioning.form import form, proposed
+from app.pages.provisioning.form import form, prices, proposed
 from app.pages.provisioning.form import register as register_form
 from app.pages.provisioning.paper import paper_card
 from app.pages.provisioning.results import PATH, RESOURCES, SCALES, View, resources_of
@@ -23,6 +25,7 @@ from app.pages.provisioning.table import policies_card, worst_card
 from app.pages.provisioning.workloads import tiles, workloads_card
 from app.ui import task_card
 from app.ui.basics import Node, aria, card, icon, notice, page_head
+from app.ui.evaluations import address_values
 from app.ui.graph import graph
 from app.ui.links import Query, link, segments
 from app.ui.nothing_yet import drift_notice, misfit, no_traces
@@ -31,7 +34,7 @@ from app.ui.tables import download, export_menu
 from core.bootstrap_intervals import MIN_UNITS
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.verdict.table import Evidence, rows_of
-from core.units import format_duration, plural
+from core.units import format_duration, format_set_share, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -235,7 +238,42 @@ def _head(result: Result | None, view: View, choice: Choice) -> Node:
             "Provisioning", f"requests and limits for {choice.traces.name}" if choice.traces else ""
         )
     lead = _lead(result.report, results.verdict_of(result, view))
-    return page_head("Provisioning", lead, [exports.menu(result, view, choice)])
+    actions = [_tolerances(result, view), _prices(view), exports.menu(result, view, choice)]
+    return page_head("Provisioning", lead, actions)
+
+
+_TOLERANCES = (0.01, 0.02, 0.05, 0.1)
+
+
+def _tolerances(result: Result, view: View) -> dmc.Popover:
+    """The share of time that may be short; another one is another comparison."""
+    settings = EvaluationSettings.from_dict(result.report["settings"])
+    links = [
+        link(
+            format_set_share(each),
+            view.query(**address_values(replace(settings, tolerance=each), result.policies)),
+            className="btn quiet small menu",
+        )
+        for each in _TOLERANCES
+        if each != settings.tolerance
+    ]
+    return _popover(f"{format_set_share(settings.tolerance)} may be short", links)
+
+
+def _prices(view: View) -> dmc.Popover:
+    return _popover("Prices", [prices(view)])
+
+
+def _popover(label: str, content: list[Node]) -> dmc.Popover:
+    """A button of the page's head that opens its choices."""
+    target = {"component": "button", "type": "button", "className": "btn", "w": ""}
+    return dmc.Popover(
+        [
+            dmc.PopoverTarget([label, icon("chevron-down", "sm")], boxWrapperProps=target),
+            dmc.PopoverDropdown(content, p=8, maw=360),
+        ],
+        position="bottom-end",
+    )
 
 
 def _form(choice: Choice, traces: TraceSetInfo, view: View, result: Result | None) -> Node:

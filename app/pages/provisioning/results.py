@@ -26,6 +26,7 @@ from core.provisioning.verdict.choice import kind_of
 from core.provisioning.verdict.savings import PriceSettings, assumptions
 from core.provisioning.verdict.verdict import verdict
 from core.settings_fields import build, describe
+from core.units import format_number
 from core.workspace.evaluations import Question
 from core.workspace.records import TaskState
 
@@ -133,6 +134,15 @@ class View(PageState):
         return self.scale == MATCHED
 
 
+_OFTEN = 60.0
+"""Resizes an hour from which a policy is said to resize often."""
+
+
+def often_resized(per_hour: float) -> str:
+    """A note on a policy that resizes more often than once a minute; empty for others."""
+    return f"resizes {format_number(per_hour / 60.0, 1)}× a minute" if per_hour > _OFTEN else ""
+
+
 WITHOUT_SAVING = tuple(kind for kind in PolicyKind if kind.knows_future)
 """Kinds of policies that use the future: their saving cannot be achieved."""
 Pair = tuple[float, float]
@@ -151,6 +161,7 @@ class Row:
     under: float | None
     under_05: float | None
     resizes: float | None
+    resizes_per_hour: float
     saving: float | None
     saving_interval: Pair | None
     group_interval: Pair | None
@@ -219,6 +230,7 @@ class Values:
             under=at["under_time_0"],
             under_05=at["under_time_05"],
             resizes=at["resizes_per_cycle"],
+            resizes_per_hour=float(each.get("resizes_per_hour") or 0.0),
             saving=None if kind in WITHOUT_SAVING or each["policy"] == self.reference else saving,
             saving_interval=_pair(against, "low", "high"),
             group_interval=_pair(against, "group_low", "group_high"),

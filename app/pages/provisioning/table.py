@@ -10,7 +10,7 @@ from dash import dcc, html
 
 from app.context import address
 from app.figures.provisioning import frontier
-from app.pages.provisioning.results import WITHOUT_SAVING, Row, Values, sorted_rows
+from app.pages.provisioning.results import WITHOUT_SAVING, Row, Values, often_resized, sorted_rows
 from app.ui.basics import Node, aria, card, empty, gain_dot, icon, state_badge
 from app.ui.links import link
 from app.ui.tables import html_table
@@ -161,6 +161,7 @@ def policies_card(values: Values, view: View, tools: list[Node]) -> html.Section
             "policy": lambda row: _policy(row, view),
             "kind": _kind,
             "over": lambda row: _over(row, longest),
+            "resizes_per_cycle": _resizes,
             "saved": lambda row: _saved(row, on, values.reference),
         },
         heads=heads,
@@ -171,6 +172,17 @@ def policies_card(values: Values, view: View, tools: list[Node]) -> html.Section
     )
     note = f"sorted by {_SORTED_BY.get(view.sort, view.sort)}"
     return card("Policies", rendered, note=note, tools=tools, flush=True)
+
+
+def _resizes(row: Row) -> Node:
+    """Resizes per cycle, in amber with their number a minute where that is more than one."""
+    text, often = (
+        "–" if row.resizes is None else format_number(row.resizes),
+        often_resized(row.resizes_per_hour),
+    )
+    if not often:
+        return text
+    return html.Span([text, html.Span(f" · {often.removeprefix('resizes ')}")], className="warn")
 
 
 def _longest(rows: list[Row]) -> float:

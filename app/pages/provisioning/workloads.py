@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 PAGE_ROWS = 50
 _DOTS = {Evidence.NONE: 0, Evidence.FAIR: 1, Evidence.GOOD: 2, Evidence.STRONG: 3}
 _UNITS = {Unit.CORES: ("cores", 1.0), Unit.BYTES: ("GiB", GIB)}
-_NO_MONEY = 0.005
+_NO_MONEY = 0.00005
 ARROW = "→"
 
 

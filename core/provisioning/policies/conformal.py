@@ -60,7 +60,6 @@ def conformal(policy: Policy) -> Policy:
         settings=ConformalSettings,
         defaults={},
         usual=False,
-        constant=False,
         wraps=policy,
     )
 

@@ -66,7 +66,6 @@ STATIC_PEAK = Policy(
     "The container’s own peak over its whole life, known beforehand.",
     _fit_peak,
     foresight=True,
-    constant=True,
 )
 STATIC_REQUEST = Policy(
     "static.request",
@@ -74,13 +73,11 @@ STATIC_REQUEST = Policy(
     "The container’s recorded limit.",
     _fit_request,
     needs=frozenset({Need.LIMITS}),
-    constant=True,
 )
 STATIC_P95 = Policy(
     "static.p95",
     PolicyKind.STATIC,
     "The 95th percentile of all training samples, for every container.",
     _fit_p95,
-    constant=True,
 )
 POLICIES = (STATIC_PEAK, STATIC_P95, STATIC_REQUEST)

@@ -125,11 +125,6 @@ class Saved:
     #: That times its price, or None where the unit has none.
     money: float | None
 
-    def __add__(self, other: Saved) -> Saved:
-        """Both together."""
-        money = None if self.money is None or other.money is None else self.money + other.money
-        return Saved(self.amount + other.amount, self.per_day + other.per_day, money)
-
 
 def running(container_seconds: float, recorded: Mapping[str, Any], prices: PriceSettings) -> float:
     """The average number of a workload's containers that run at once.

@@ -8,8 +8,6 @@ one resource of a workload, a `Card` one workload, and the `Verdict` all of them
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
 from typing import TYPE_CHECKING, Any
 
 from core.provisioning.fleet import Resource
@@ -169,31 +167,6 @@ class Verdict:
     whole: Card
     #: The workloads, those that save most first; only `whole` again where they are one group.
     cards: tuple[Card, ...]
-
-    def total(self, resource: Resource) -> Saved | None:
-        """The saving of all tested workloads together, as recommended for each.
-
-        Workloads that would cost more count, too: to leave them out after looking would flatter the sum.
-        """
-        lines = [card.line(resource) for card in self.cards if card.held_out]
-        savings = [
-            line.recommended.saved
-            for line in lines
-            if line is not None and line.recommended is not None and line.tested
-        ]
-        return reduce(add, savings) if savings else None
-
-    @property
-    def money(self) -> float | None:
-        """The saving per day of all tested workloads."""
-        savings = [card.tested_money for card in self.cards if card.held_out]
-        priced = [each for each in savings if each is not None]
-        return sum(priced) if priced else None
-
-    @property
-    def untested(self) -> tuple[str, ...]:
-        """Workloads without a held-out container; no total counts them."""
-        return tuple(card.name for card in self.cards if not card.held_out)
 
 
 _FAR = 2.0

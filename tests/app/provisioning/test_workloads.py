@@ -7,9 +7,8 @@ import pytest
 
 from app.context import find_choice
 from app.pages.provisioning import results
-from app.pages.provisioning.opened import often_resized
 from app.pages.provisioning.page import find_workloads
-from app.pages.provisioning.results import View
+from app.pages.provisioning.results import View, often_resized
 from app.pages.provisioning.workloads import PAGE_ROWS, tiles, workloads_card
 from app.ui import evaluations
 from app.ui.evaluations import Result
@@ -124,3 +123,19 @@ def test_what_a_row_exports_is_that_workload_alone(server, evaluated):
 def test_resizing_more_often_than_once_a_minute_is_said():
     assert often_resized(60.0) == ""
     assert often_resized(150.0) == "resizes 2.5× a minute"
+
+
+def test_a_policy_that_resizes_often_is_amber_in_the_table(place, model):
+    """Cycles of 10 s resize about six times a minute, those of 90 s do not."""
+    for cycle, expected in ((10.0, True), (90.0, False)):
+        settings = EvaluationSettings(cycle=cycle, draws=100)
+        worker_for(place).work(results.submit(find_choice(), settings, ("prev.step.max",)))
+        text = page_text(cycle=f"{cycle:g}", draws="100", policies="prev.step.max", part="policies")
+        assert ("× a minute" in text) == expected
+
+
+def test_prices_and_what_may_be_short_are_chosen_at_the_top(evaluated):
+    text = page_text(**evaluated)
+    assert "5% may be short" in text
+    assert "tolerance=0.02" in text
+    assert text.index("Price of a core-hour") < text.index("Workloads")
