@@ -92,7 +92,7 @@ class Counters:
     #: Core-seconds used.
     cpu_seconds: float
     #: Working set in bytes.
-    memory: int
+    memory: int | None
     #: Bytes from and to block devices.
     io_read: int = 0
     io_written: int = 0

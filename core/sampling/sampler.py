@@ -33,7 +33,7 @@ class Usage:
     #: Cores, the mean over the interval; None at the first reading.
     cpu: float | None
     #: Bytes at its end.
-    memory: float
+    memory: float | None
     #: Bytes per second, both directions together; None at the first reading.
     io: float | None = None
     network: float | None = None
@@ -62,8 +62,9 @@ def usage_between(before: Counters | None, now: Counters) -> Usage:
 
     A counter that fell belongs to a container that was started again: there is no reading before.
     """
+    memory = None if now.memory is None else float(now.memory)
     if before is None or now.time <= before.time or now.cpu_seconds < before.cpu_seconds:
-        return Usage(None, float(now.memory))
+        return Usage(None, memory)
     seconds = now.time - before.time
     periods = now.periods - before.periods
     held_back = now.throttled_periods - before.throttled_periods
@@ -71,7 +72,7 @@ def usage_between(before: Counters | None, now: Counters) -> Usage:
     traffic = now.net_received + now.net_sent - before.net_received - before.net_sent
     return Usage(
         (now.cpu_seconds - before.cpu_seconds) / seconds,
-        float(now.memory),
+        memory,
         max(io, 0) / seconds,
         max(traffic, 0) / seconds,
         min(max(held_back / periods, 0.0), 1.0) if periods > 0 else None,

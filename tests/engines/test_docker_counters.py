@@ -1,6 +1,9 @@
 """Counters from the kernel's texts, version 1 and 2, and from the answer of Docker's API."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
 
 from core.engines.docker_host import cgroups
 from core.engines.docker_host.cgroups import CgroupReader, ControlGroup, find_group, parse_mounts
@@ -136,6 +139,31 @@ def test_a_reading_from_the_api_in_version_2():
         0.0,
     )
     assert found == cgroups.Counters(0.0, 1.0, 600)
+
+
+@pytest.mark.parametrize("memory", [{}, None])
+def test_memory_without_accounting_is_unknown(memory):
+    answer = {"cpu_stats": {"cpu_usage": {"total_usage": 10**9}}, "memory_stats": memory}
+    assert cgroups.parse_stats(answer, 0.0).memory is None
+
+
+def test_an_odd_answer_concerns_one_container():
+    answers = {
+        "a": {"name": "/a", "id": "0" * 64},
+        "b": {"cpu_stats": {"cpu_usage": {"total_usage": 10**9}}, "memory_stats": {"usage": 5}},
+        "c": {"cpu_stats": None},
+    }
+
+    class Connection:
+        remote = True
+
+        def get(self, path, **_options):
+            return answers[path.split("/")[2]]
+
+    running = [SimpleNamespace(id=name, running=True) for name in answers]
+    usage = cgroups.ContainerUsage(Connection(), CgroupReader())
+    assert {name: found.memory for name, found in usage.counters(running).items()} == {"b": 5}
+    usage.close()
 
 
 def test_numbers_in_flat_files():

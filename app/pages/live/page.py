@@ -226,11 +226,12 @@ def _since(
     at: float,
     width: int,
 ) -> dict[str, Any]:
-    first = first_bucket(since, at, width)
-    starts = [history.time[0] for history in histories.values() if len(history.time)]
+    first, last = first_bucket(since, at, width), number_of(at, width)
+    # the history may be newer than the view, and its times fall where a clock was set back
+    starts = [float(history.time.min()) for history in histories.values() if len(history.time)]
     if starts:
-        first = max(first, number_of(float(min(starts)), width))
-    count = number_of(at, width) - first + 1
+        first = max(first, min(number_of(min(starts), width), last + 1))
+    count = last - first + 1
     return table([histories.get(each) for each in ids], names, first, count, width)
 
 

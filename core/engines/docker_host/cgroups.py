@@ -8,6 +8,7 @@ working set: the charged bytes without the inactive file pages that the kernel w
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -98,7 +99,10 @@ def parse_network(text: str) -> tuple[int, int]:
 
 
 def parse_stats(stats: Mapping[str, Any], time: float) -> Counters:
-    """Return a reading from the answer of Docker's API to ``stats``, for both versions of control groups."""
+    """Return a reading from the answer of Docker's API to ``stats``, for both versions of control groups.
+
+    Memory is None without memory accounting. Raises KeyError or TypeError if the answer has no CPU.
+    """
     cpu, memory = stats["cpu_stats"], stats.get("memory_stats") or {}
     throttled = cpu.get("throttling_data") or {}
     stat = memory.get("stats") or {}
@@ -111,7 +115,7 @@ def parse_stats(stats: Mapping[str, Any], time: float) -> Counters:
     return Counters(
         time,
         cpu["cpu_usage"]["total_usage"] / 1e9,
-        max(memory.get("usage", 0) - inactive, 0),
+        None if memory.get("usage") is None else max(memory["usage"] - inactive, 0),
         read,
         written,
         sum(net["rx_bytes"] for net in nets),
@@ -122,6 +126,7 @@ def parse_stats(stats: Mapping[str, Any], time: float) -> Counters:
     )
 
 
+_LOG = logging.getLogger(__name__)
 _MAX_FILE: Final = 1 << 16
 _T = TypeVar("_T")
 
@@ -383,5 +388,10 @@ class ContainerUsage:
             stats = self._connection.get(path, stream=False, **{"one-shot": True})
         except (ContainerGone, ChangeRefused):
             return container, None
-        ended = str(stats.get("read", "")).startswith("0001")
-        return container, None if ended else parse_stats(stats, time.monotonic())
+        if str(stats.get("read", "")).startswith("0001"):  # it ended
+            return container, None
+        try:
+            return container, parse_stats(stats, time.monotonic())
+        except (KeyError, TypeError, AttributeError) as error:
+            _LOG.warning("Docker's statistics of %.12s cannot be read: %r", container, error)
+            return container, None

@@ -145,7 +145,8 @@ class LiveJob:
 
     def count(self, counters: Counters) -> None:
         """Add a reading of its container; a reset counter continues the total."""
-        self.memory = float(counters.memory)
+        if counters.memory is not None:
+            self.memory = float(counters.memory)
         if counters.cpu_seconds < self._counted:
             self._used_before += self._counted
         self._counted = counters.cpu_seconds

@@ -222,7 +222,9 @@ class SharedState:
                 shares = ((rate, parse_cpus(running[name].cpuset, cores)) for name, rate in rates.items())
                 used = sum(rate * len(own_cpus & cpus) / len(cpus) for rate, cpus in shares)
                 self.used[worker.name] = min(used, worker.capacity)
-                self.memory_used[worker.name] = float(sum(read.memory for read in counters.values()))
+                self.memory_used[worker.name] = float(
+                    sum(read.memory for read in counters.values() if read.memory is not None)
+                )
         self._last_counters[host.name] = counters
 
     def worker_of(self, host: Host, container: Container) -> DockerWorker | None:

@@ -114,6 +114,27 @@ def test_the_first_tick_has_all_and_the_next_only_what_is_new(server, fed):
     assert len(fresh["charts"]["memory"][0]) >= 30
 
 
+def test_a_history_newer_than_the_view_is_drawn_up_to_the_view(server, tmp_path):
+    feed = Feed(tmp_path / "home", ENGINE, (container(0),))
+    feed.publish(NOW - 40)
+    view = get_tick(server)
+    for ago in (39, 1, 0):  # after a pause the history is written before the view
+        feed.second(NOW - ago, 1.0)
+    first = get_tick(server)
+    assert first["at"] == NOW - 40
+    later = get_tick(server, f"since={first['at']}&shape={view['shape']}")
+    assert len(later["sparks"]["cpu"][0]) <= 2
+
+
+def test_a_clock_that_was_set_back_is_no_error(server, tmp_path):
+    feed = Feed(tmp_path / "home", ENGINE, (container(0),))
+    for at in (NOW + 3600, NOW + 3601):
+        feed.second(at, 1.0)
+    feed.publish(NOW)
+    first = get_tick(server)
+    assert get_tick(server, f"since={first['at']}&shape={first['shape']}")["at"] == NOW
+
+
 def test_rows_travel_again_when_one_came_or_changed(server, fed):
     first = get_tick(server)
     fed.rows = (*fed.rows, container(11))
