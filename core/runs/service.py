@@ -71,6 +71,13 @@ class Runs:
         self._records = RunRecords(database)
         self.ledgers = Ledgers(database)
 
+    def check(self, experiment: Experiment) -> None:
+        """Check that an experiment can be run here.
+
+        Raises ConflictError with the reason if it cannot.
+        """
+        self._stages.check(experiment)
+
     def submit(self, experiment: Experiment, keep: Keep = Keep.FIRST, title: str | None = None) -> str:
         """Submit an experiment; returns the task's id. Its parameters and result name the ``experiment``."""
         self._stages.check(experiment)

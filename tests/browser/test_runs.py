@@ -49,6 +49,10 @@ def wait_for_chart(page):
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=60_000)
 
 
+def unfold(page, title):
+    page.locator("details.runfold > summary").filter(has_text=title).click()
+
+
 @pytest.mark.usefixtures("stocked")
 def test_build_run_compare_two_policies_and_step_through_the_ledger(page):
     build_and_run(page)
@@ -88,6 +92,7 @@ def compare(page):
     page.locator("table.board").get_by_role("link", name="SpeCon", exact=True).click()
     expect(page).to_have_url(re.compile(r"arms=fewest(%7C|\|)specon&lit=specon"))
     expect(page.locator(".armkey")).to_have_count(4)
+    unfold(page, "Over time")
     page.get_by_role("link", name="Lists", exact=True).click()
     expect(page.get_by_role("heading", name="Lists, SpeCon")).to_be_visible()
     page.get_by_role("link", name="Jobs per worker").click()
@@ -190,6 +195,7 @@ def test_any_number_of_policies_stand_side_by_side(page, experiment):
     page.get_by_role("link", name="Hide FlowCon in the figures").click()
     expect(page).to_have_url(re.compile(r"arms=fewest(%7C|\|)specon"))
     expect(page.locator(".armkey", has_text="FlowCon")).to_have_count(0)
+    unfold(page, "Over time")
     page.get_by_role("link", name="CPU per job").click()
     expect(page.get_by_role("heading", name="CPU per job, SpeCon")).to_be_visible()
     page.locator("input[aria-label='Baseline']").click()
@@ -210,11 +216,13 @@ def test_any_number_of_policies_stand_side_by_side(page, experiment):
 def test_a_queue_is_compared_and_stepped_through(page, queue):
     visit(page, f"/runs?experiment={queue}")
     wait_for_chart(page)
+    unfold(page, "Waiting and steps")
     expect(page.get_by_role("heading", name="Where jobs’ time goes")).to_be_visible()
     page.get_by_role("link", name="Waiting and cores").click()
     expect(page).to_have_url(re.compile("columns=queue"))
     page.get_by_role("link", name="Jobs per hour", exact=True).click()
     expect(page.locator("table.board th[aria-sort=descending]")).to_contain_text("Jobs per hour")
+    unfold(page, "Over time")
     page.get_by_role("link", name="Queue", exact=True).click()
     expect(page.get_by_role("heading", name="Queue, Turns")).to_be_visible()
     visit(page, f"/runs?experiment={queue}&look=ledger&of=Turns&tick=12")

@@ -70,6 +70,8 @@ SPREAD = {
     "controller": "PhaseDock’s own CPU",
 }
 SINGLE = {"sooner": "Jobs sooner", "best": "Best job", "worst": "Worst job"}
+KNOWS_FUTURE = "srpt"
+"""A policy that is told how long jobs take: no policy that can be used reaches it."""
 _PLAIN = ("migrations", "controller")
 """Measures that no difference is computed of."""
 SORTS = ("label", *ALL_MEASURES, *_PLAIN, *(f"difference.{name}" for name in ALL_MEASURES), *JOB_MEASURES)
@@ -331,6 +333,33 @@ def picture(info: ExperimentInfo, selection: Selection, view: View) -> go.Figure
     return board_picture(title, heads, lines, title_of(measure))
 
 
+_MANY = 8
+"""The number of policies that are all shown at once."""
+_BEST = 4
+
+
+def first_rows(all_rows: Sequence[Standing], selection: Selection) -> list[Standing]:
+    """Of many policies the best, the baseline, the highlighted one, and the one that knows the future."""
+    if len(all_rows) <= _MANY:
+        return list(all_rows)
+    drawn = zip(selection.drawn, selection.styles, strict=True)
+    keys = {selection.base.key, *(side.key for side, style in drawn if style.swatch == "lit")}
+    keys |= {side.key for side in selection.sides if side.policy == KNOWS_FUTURE}
+    keys |= {row.label for row in all_rows[:_BEST]}
+    return [row for row in all_rows if row.label in keys]
+
+
+def _more(all_rows: Sequence[Standing], selection: Selection, view: View) -> list[Node]:
+    """A link that shows all policies, or the first ones again."""
+    count = len(all_rows)
+    if count <= _MANY:
+        return []
+    if view.all_rows:
+        return [link("Show the first ones", view.query(rows=None), className="link")]
+    text = f"{count:,} policies, {len(first_rows(all_rows, selection)):,} shown"
+    return [link(text, view.query(rows="all"), className="link")]
+
+
 def board_card(info: ExperimentInfo, selection: Selection, view: View, csv: str) -> html.Section:
     """The card of the leaderboard."""
     all_rows, measure = rows(info, selection, view), dot_measure(view)
@@ -340,12 +369,13 @@ def board_card(info: ExperimentInfo, selection: Selection, view: View, csv: str)
         if (each := row.differences.get(measure)) is not None and each.value is not None
     )
     visible = columns(all_rows, view)
+    shown = all_rows if view.all_rows else first_rows(all_rows, selection)
     board = _Board(selection, view, board_table(info, selection, view), published_for(info, selection), on)
     table = html.Table(
         [
             html.Caption("Every policy against the baseline", className="sr"),
             html.Thead(_head(board)),
-            html.Tbody([_row(at, row, board) for at, row in enumerate(all_rows, 1)]),
+            html.Tbody([_row(at, row, board) for at, row in enumerate(all_rows, 1) if row in shown]),
         ],
         className="plain differences board",
     )
@@ -363,6 +393,7 @@ def board_card(info: ExperimentInfo, selection: Selection, view: View, csv: str)
         note=_note(n, visible),
         tools=[
             *(all_drawn if view.arms else []),
+            *_more(all_rows, selection, view),
             _ways(view, visible),
             _copy(csv),
             export_menu("board", f"leaderboard {info.name}", [("Table, CSV", csv)]),
@@ -393,6 +424,8 @@ def _ways(view: View, visible: Columns) -> Node:
     """The switch between the sets of columns."""
     ways = {key: title for key, title in COLUMNS.items() if key in ("completion", *visible.ways)}
     chosen = view.columns if view.columns in ways else "completion"
+    if "deadlines" in ways:  # what the experiment is about needs nothing in the address
+        ways = {"deadlines": ways["deadlines"], **ways}
     return segments(view, "columns", ways, chosen, "Columns of the leaderboard")
 
 

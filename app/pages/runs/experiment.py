@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from app.figures.runs.job_lives import MAX_JOBS, Lives, job_lives
+from app.figures.runs.series import spans
 from app.pages.runs import stored
 from app.pages.runs.board import board_card, published_for, rows
 from app.pages.runs.completion import jobs_card, steps_card, times_card
+from app.pages.runs.headline import headline_card, with_own_columns
 from app.pages.runs.loads import loads_card
 from app.pages.runs.measures import format_measure
 from app.pages.runs.over_time import kinds, over_time_cards
-from app.pages.runs.query import PATH
-from app.pages.runs.selection import drawn_runs, drawn_seed, select
+from app.pages.runs.query import LEDGER, PATH
+from app.pages.runs.selection import common_end, drawn_runs, drawn_seed, select
 from app.pages.runs.stored import describe_experiment
 from app.ui import task_card
 from app.ui.attached_runs import state_words
@@ -30,6 +33,7 @@ from app.ui.basics import (
     page_head,
     state_badge,
 )
+from app.ui.graph import graph
 from app.ui.links import Query, link
 from app.ui.tables import html_table, page_export
 from core.experiments.leaderboard import MEASURES
@@ -198,24 +202,75 @@ def _nothing(info: ExperimentInfo) -> Node:
 
 
 def _cards(info: ExperimentInfo, view: View, selection: Selection, runs: Sequence[DrawnRun]) -> list[Node]:
-    """The cards of the page, from all seeds to one."""
+    """The result, the leaderboard and when each job ran; everything else folded below."""
+    view = with_own_columns(view, rows(info, selection, view))
     board = _table_address(info, view, "leaderboard")
     standings = rows(info, selection, view)
     titles = {side.key: side.title for side in selection.sides}
-    cards = [
+    first = [
+        headline_card(selection, standings),
         board_card(info, selection, view, board),
-        loads_card(info, selection, _table_address(info, view, "loads")),
-        times_card([(titles[row.label], row.measures) for row in standings], [("Table, CSV", board)]),
-        steps_card(selection, _table_address(info, view, "steps")),
-        predicted_card(info, selection, standings),
+        lives_card(selection, runs, view),
     ]
-    return [*(each for each in cards if each is not None), *_one_seed(info, view, selection, runs)]
+    waits = times_card([(titles[row.label], row.measures) for row in standings], [("Table, CSV", board)])
+    steps = steps_card(selection, _table_address(info, view, "steps"))
+    loads = loads_card(info, selection, _table_address(info, view, "loads"))
+    jobs, over_time = _one_seed(info, view, selection, runs)
+    given = view.query.values
+    folded = [
+        fold("Jobs", "completion of each", jobs, is_open=bool({"bars", "measure"} & set(given))),
+        fold("Over time", "loss, growth, CPU, queue", over_time, is_open=bool(_OVER_TIME & set(given))),
+        fold("Waiting and steps", "service, paused, seconds per step", [waits, steps]),
+        fold("Loads", "the same jobs, more or fewer", [loads]),
+        fold(
+            "Prediction", "the simulator beside the measurement", [predicted_card(info, selection, standings)]
+        ),
+    ]
+    return [each for each in (*first, *folded) if each is not None]
 
 
-def _one_seed(info: ExperimentInfo, view: View, selection: Selection, runs: Sequence[DrawnRun]) -> list[Node]:
+_OVER_TIME = {"over", "line", "by", "page", "job", "seed"}
+"""Parameters of the address that are about figures over time."""
+
+
+def fold(title: str, what: str, cards: Sequence[Node], *, is_open: bool = False) -> html.Details | None:
+    """Cards that are folded below the first screen; None without any."""
+    present = [each for each in cards if each is not None]
+    if not present:
+        return None
+    summary = html.Summary([icon("chevron-right", "sm"), html.B(title), html.Span(what, className="ink3")])
+    return html.Details([summary, html.Div(present, className="stack")], className="runfold", open=is_open)
+
+
+def lives_card(selection: Selection, runs: Sequence[DrawnRun], view: View) -> html.Section | None:
+    """When each job ran under the baseline and the highlighted policy, on one seed."""
+    styles = {side.key: style for side, style in zip(selection.drawn, selection.styles, strict=True)}
+    shown = [
+        each for each in runs if styles[each.side.key].swatch in ("base", "lit") and each.facts is not None
+    ]
+    if not shown:
+        return None
+    lives = [Lives(styles[each.side.key], each.jobs, spans(each.series, each.jobs)) for each in shown]
+    figure = job_lives(lives, common_end(shown))
+    more = max(len(each.jobs) for each in shown) - MAX_JOBS
+    note = "full: running, pale: waiting, paused or moving"
+    names = " and ".join(each.side.title for each in shown)
+    last = shown[-1].side
+    ledger = view.query(look=LEDGER, of=last.key, tick=None, job=None, page=None)
+    return card(
+        "When each job ran",
+        graph("job-lives", figure, f"When each job ran under {names}"),
+        note=f"{note}; the first {MAX_JOBS} jobs by arrival" if more > 0 else note,
+        tools=[link_button("Step through the decisions", ledger, "player-track-next", "small")],
+    )
+
+
+def _one_seed(
+    info: ExperimentInfo, view: View, selection: Selection, runs: Sequence[DrawnRun]
+) -> tuple[list[Node], list[Node]]:
     """The jobs of the drawn policies on one seed, and their figures over time."""
     if not runs:
-        return []
+        return [], []
     seed = drawn_seed(view, selection.seeds)
     keys = {each.side.key for each in runs}
     styles = [
@@ -223,8 +278,8 @@ def _one_seed(info: ExperimentInfo, view: View, selection: Selection, runs: Sequ
     ]
     base = next(iter(drawn_runs([selection.base], seed)), None)
     published = published_for(info, selection)
-    return [
-        jobs_card(runs, base, styles, view, _table_address(info, view, "completion"), published),
+    jobs = jobs_card(runs, base, styles, view, _table_address(info, view, "completion"), published)
+    over_time = [
         html.Div(
             [
                 html.Div(_seeds(view, selection.seeds, seed), className="row wrap"),
@@ -234,6 +289,7 @@ def _one_seed(info: ExperimentInfo, view: View, selection: Selection, runs: Sequ
         ),
         *over_time_cards(runs, styles, view, _table_address(info, view, "learning")),
     ]
+    return [jobs], over_time
 
 
 def _seeds(view: View, seeds: Sequence[int], seed: int) -> list[Node]:

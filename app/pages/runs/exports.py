@@ -10,6 +10,7 @@ from flask import Blueprint, Response, request
 from app.context import workspace
 from app.pages.runs import board, completion, loads, over_time, stored
 from app.pages.runs.draft import write_yaml
+from app.pages.runs.headline import with_own_columns
 from app.pages.runs.query import PATH, View
 from app.pages.runs.selection import drawn_runs, drawn_seed, select
 from app.ui.links import Query
@@ -46,7 +47,9 @@ def _runs_on_page(info: ExperimentInfo, view: View) -> list[DrawnRun]:
 def export_board(experiment: str) -> Table:
     """The leaderboard."""
     info, view = _requested(experiment)
-    return board.board_table(info, select(info, view), view)
+    selection = select(info, view)
+    view = with_own_columns(view, board.rows(info, selection, view))
+    return board.board_table(info, selection, view)
 
 
 @table_route(blueprint, "/api/experiments/<experiment>/steps.csv")

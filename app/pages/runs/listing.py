@@ -28,8 +28,10 @@ from app.ui.basics import (
     unseen,
 )
 from app.ui.links import segments
+from app.ui.page import sentences
 from app.ui.tables import html_table
 from app.ui.task_card import when
+from core.errors import PhaseDockError
 from core.tables import Column, Table
 from core.units import format_count
 
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from core.runs.values import ExperimentInfo
 
 _LOOK_BACK = 500
+FIRST = "flowcon-3-fixed"
+"""The bundled experiment that is suggested first: it takes about three seconds."""
 _STATES = {
     "any": "All",
     "running": "Running",
@@ -129,7 +133,7 @@ def _no_runs_yet() -> html.Section:
         "An experiment runs several policies on the same machines and jobs, over any number of seeds, "
         "and compares them with intervals. Start a bundled one with one click."
     )
-    first = next(iter(bundled()), None)
+    first = next((each for each in bundled() if each.name == FIRST), None)
     acts: list[Node] = [link_button("Build your own", f"{PATH}?look=build", "plus")]
     if first is not None:
         acts.insert(0, _start(first, f"Run “{first.experiment.name}”", "primary"))
@@ -174,19 +178,43 @@ def _start(each: Bundled, label: str, kind: str = "small") -> html.Button:
     return button(label, "player-play", kind, **data(act="start", id=each.name, store=ACT))
 
 
+def obstacle(experiment: Experiment) -> str:
+    """Why an experiment cannot be run here; empty if it can."""
+    try:
+        workspace().runs.check(experiment)
+    except PhaseDockError as error:
+        return " ".join(sentences(error))
+    return ""
+
+
+def _run_or_reason(each: Bundled, reason: str) -> Node:
+    """The button that starts a bundled experiment, or why that is not possible."""
+    return html.Span("Not here", className="ink3 small", title=reason) if reason else _start(each, "Run")
+
+
 def _bundled_card(experiments: Sequence[Bundled], anything: bool) -> Node:
+    reasons = {each.name: obstacle(each.experiment) for each in experiments}
+    experiments = sorted(experiments, key=lambda each: (bool(reasons[each.name]), each.name != FIRST))
     name = Column("name", "Experiment", value=lambda each: each.experiment.name)
     table = html_table(
         Table("bundled", (name, *_ABOUT, _BUTTONS), experiments),
         "Experiments that come with PhaseDock",
-        cells={"name": _bundled_name, "buttons": lambda each: _start(each, "Run")},
+        cells={
+            "name": _bundled_name,
+            "buttons": lambda each: _run_or_reason(each, reasons[each.name]),
+        },
+        attributes=lambda each: {"className": "cannot"} if reasons[each.name] else {},
         heads={"buttons": unseen("Start")},
         css={"policies": "truncate"},
         row_heads=True,
         table_class="plain runlist bundled",
     )
     note = "run them as they are or change them" if anything else "one click starts one"
-    return card("Bundled experiments", table, note=note, flush=True)
+    why = [
+        html.P([html.B("Grey: "), reason], className="small ink2 boardfoot")
+        for reason in dict.fromkeys(filter(None, reasons.values()))
+    ]
+    return card("Bundled experiments", table, *why, note=note, flush=True)
 
 
 def _bundled_name(each: Bundled) -> Node:

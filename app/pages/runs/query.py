@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from app.ui.links import PageState, Query, free_text, option, whole_number
+from app.ui.links import PageState, Query, free_text, option, parameter, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,6 +85,8 @@ class View(PageState):
     highlighted: str | None = free_text(name="lit")
     #: The sorting column of the leaderboard, with a minus if the largest is first.
     sort: str | None = free_text()
+    #: Whether the leaderboard has a row for every policy, however many there are.
+    all_rows: bool = parameter(lambda value: value == "all", "rows")
     #: The drawing of completion times, None for the default; the figures over time, and those per job.
     bars: str | None = option(BARS)
     over: str = option(OVER, "learning")

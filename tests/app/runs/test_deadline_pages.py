@@ -32,9 +32,10 @@ def experiment(place):
 
 
 def test_the_leaderboard_has_columns_of_deadlines_where_jobs_have_some(place, experiment):
-    plain, shown = text_of(experiment=experiment), text_of(experiment=experiment, columns="deadlines")
+    plain, shown = text_of(experiment=experiment, columns="completion"), text_of(experiment=experiment)
     assert "Waiting and cores" in plain
     assert "Tardiness" not in plain
+    assert "Deadline met " in shown
     for words in ("Met", "Admitted", "Kept", "Tardiness", "Allocated cores used", "core-h"):
         assert words in shown, words
     info = place.runs.experiment(experiment)
