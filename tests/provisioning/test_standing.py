@@ -120,6 +120,7 @@ def test_memory_stays_as_it_is_where_nothing_kept_containers_alive(sentence):
         assert not line.settable
         assert row.memory.recommended == row.memory.now
         assert row.out_of_memory == "keeps limit"
+        assert row.evidence is Evidence.FAIR
 
 
 def test_what_none_of_n_rules_out_is_the_exact_binomial_bound():

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 
 FORM, PRICES = "evaluate", "prices"
-_FEW = 24
 _AGAIN = "Compare again, even if this comparison is stored"
 
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from core.bootstrap_intervals import MIN_UNITS
 from core.provisioning.fleet import Resource
-from core.provisioning.verdict.standing import more_needed, unseen
-from core.provisioning.verdict.verdict import FIXED, KEEP
+from core.provisioning.verdict.standing import State, more_needed, unseen
+from core.provisioning.verdict.verdict import KEEP
 from core.tables import Column, Table
 from core.units import format_count, format_number, format_share, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.provisioning.verdict.verdict import Card, Line, Option, Verdict
+    from core.provisioning.verdict.verdict import Card, Line, Verdict
     from core.units import Unit
 
 
@@ -99,8 +99,9 @@ def rows_of(verdict: Verdict, tolerance: float) -> tuple[WorkloadRow, ...]:
 
 def _row(card: Card, tolerance: float) -> WorkloadRow:
     cpu, memory = card.line(Resource.CPU), card.line(Resource.MEMORY)
+    fixed = [None if line is None or line.fixed is None else line.fixed.evidence for line in (cpu, memory)]
+    evidence = evidence_of(fixed[0], fixed[1], _judged(card, cpu, memory), tolerance)
     short, kills = _tested(cpu), _tested(memory)
-    evidence = evidence_of(short, kills, _judged(card, cpu, memory), tolerance)
     short = None if evidence is Evidence.NONE else short
     interval = None
     if short is not None and short.get("short_low") is not None:
@@ -129,19 +130,14 @@ def _amount(line: Line | None) -> Amount | None:
 
 def _tested(line: Line | None) -> Mapping[str, Any] | None:
     """The figures of a recommended fixed amount on held-out runs."""
-    option = _fixed(line)
-    return None if line is None or option is None or not line.tested else option.evidence
-
-
-def _fixed(line: Line | None) -> Option | None:
-    option = None if line is None else line.recommended
-    return option if option is not None and option.method == FIXED else None
+    return line.recommended.evidence if line and line.recommended and line.settable and line.tested else None
 
 
 def _judged(card: Card, *lines: Line | None) -> int:
-    """How many runs judged what is recommended; none where an amount was made from the run that judges it."""
-    untested = any(_fixed(line) is not None and line is not None and not line.tested for line in lines)
-    return 0 if untested else card.held_out
+    """How many runs judged the fixed amounts; none where one was made from the run that judges it."""
+    options = [line.fixed for line in lines if line is not None and line.fixed is not None]
+    tested = options and all(option.standing.state is not State.UNTESTED for option in options)
+    return card.held_out if tested else 0
 
 
 def evidence_of(
@@ -152,7 +148,8 @@ def evidence_of(
     Parameters
     ----------
     short, kills
-        The held-out figures of the recommended CPU and memory; None where that is kept or not recorded.
+        The held-out figures of a fixed amount of CPU and memory, whether it is recommended or because of them
+        not; None where that is not recorded.
     runs
         The number of held-out runs.
     tolerance
