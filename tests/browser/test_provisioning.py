@@ -211,6 +211,11 @@ def test_the_page_is_accessible_and_fits(page, samples):
     evaluate(page, samples)
     page.wait_for_timeout(500)
     assert unfit(page, 1440, 390) == []
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.locator("table.workloads .opens").first.click()
+    expect(page.locator(".openrow .strip")).to_be_visible()
+    page.wait_for_timeout(500)
+    assert unfit(page, 1440, 390) == []
     page.locator("details.settings > summary").click()
     expect(page.locator("#evaluate-start")).to_be_visible()
     assert unfit(page, 390) == []

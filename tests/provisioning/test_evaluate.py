@@ -117,6 +117,11 @@ def test_every_container_is_held_out_once_and_a_workload_of_several_is_in_both_p
             assert abs(count - size / len(parts)) < 1
 
 
+def test_of_many_containers_half_are_enough_to_learn_from():
+    few, many = (held_out_once(prepare(traces_of([3] * n), 20.0, "").fleet, 0.1, 0) for n in (1000, 1001))
+    assert (len(few), len(many)) == (10, 2)
+
+
 def test_another_seed_draws_other_folds():
     fleet = prepare(traces_of([3] * 60), 20.0, "").fleet
     workloads = np.arange(60) % 4

@@ -26,6 +26,8 @@ class Split:
 
 
 MAX_FOLDS = 10
+MANY_CONTAINERS = 1000
+"""With more containers half of them are enough to learn from, so there are two folds."""
 
 
 def held_out_once(
@@ -38,7 +40,8 @@ def held_out_once(
     fleet
         The containers and their groups; without groups each is its own.
     holdout
-        The share of containers that a fold holds out; there are 2 to `MAX_FOLDS` folds.
+        The share of containers that a fold holds out; there are 2 to `MAX_FOLDS` folds, and 2 where there are
+        more than `MANY_CONTAINERS`.
     seed
         Seeds the order in which containers are dealt out.
     workloads
@@ -52,7 +55,8 @@ def held_out_once(
     """
     if not 0.0 < holdout < 1.0:
         raise InputError(f"A share of {holdout:g} cannot be held out.", "Choose between 0.05 and 0.95.")
-    parts = folds(fleet, min(max(round(1.0 / holdout), 2), MAX_FOLDS), seed, workloads)
+    count = min(max(round(1.0 / holdout), 2), MAX_FOLDS)
+    parts = folds(fleet, 2 if fleet.n_containers > MANY_CONTAINERS else count, seed, workloads)
     if not parts:
         raise InputError(
             f"1 group of {fleet.n_containers:,} containers cannot be split into training and held-out ones."
