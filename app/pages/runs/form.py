@@ -278,6 +278,8 @@ def settings_names(policy: str | None) -> set[str]:
     return {spec.name for spec in describe(POLICIES[policy].settings)}
 
 
+MORE = "Engine, arrivals, the rules of the world"
+"""The title of what most experiments leave as it is."""
 ENGINE = "engine"
 _MAIN = ("like", "work", "demand", "weight")
 _SEEDS = (
@@ -287,26 +289,35 @@ _SEEDS = (
 
 
 def form(draft: Mapping[str, Any]) -> list[Node]:
-    """All sections of the form."""
+    """All sections of the form: name, machines, jobs, policies and seeds, and the rest folded."""
+    name = text("name", "Name", str(draft.get("name") or ""))
+    about = text("about", "About", str(draft.get("about") or ""))
     return [
-        section(
-            "Experiment",
-            html.Div(
-                [
-                    text("name", "Name", str(draft.get("name") or "")),
-                    text("about", "About", str(draft.get("about") or "")),
-                    _engine(draft),
-                ],
-                className="formgrid",
-            ),
-            *_containers(draft),
-        ),
+        section("Experiment", html.Div([name], className="formgrid")),
         _workers(draft),
         _jobs(draft),
-        section("Arrivals", html.Div(_arrivals(draft), className="formgrid")),
-        _world(draft),
         policies(draft, real=_real(draft)),
-        section("Seeds", html.Div(_seeds(draft.get("seeds")), className="formgrid"), *_published(draft)),
+        section("Seeds", html.Div(_seeds(draft.get("seeds")), className="formgrid")),
+        html.Details(
+            [
+                html.Summary([icon("chevron-right", "sm"), MORE]),
+                html.Div(
+                    [
+                        section(
+                            "Engine",
+                            html.Div([_engine(draft), about], className="formgrid"),
+                            *_containers(draft),
+                            *_published(draft),
+                        ),
+                        section("Arrivals", html.Div(_arrivals(draft), className="formgrid")),
+                        _world(draft),
+                    ],
+                    className="stack",
+                ),
+            ],
+            className="unfold more",
+            open=_real(draft),
+        ),
     ]
 
 
@@ -359,7 +370,7 @@ def _jobs(draft: Mapping[str, Any]) -> html.Fieldset:
         "Jobs",
         *items,
         drawn_jobs,
-        html.Div(_listed_jobs(draft.get("jobs") or []), className="field"),
+        _named_jobs(draft.get("jobs") or []),
         *_recorded({name: kind for name, kind in kinds.items() if name not in plain_kinds}),
         tools=[button("Add a kind", "plus", "small", **act_data("add-kinds"))],
     )
@@ -377,6 +388,13 @@ def _job_kind(at: int, name: str, kind: Mapping[str, Any] | None, *, real: bool)
         folded("Request, deadline, memory, threads, speed-up", terms),
     ]
     return item(name, fields, "drop-kinds", at, parts)
+
+
+def _named_jobs(jobs: str | Sequence[Mapping[str, Any]]) -> html.Details:
+    """The field of jobs by name, open where there are some."""
+    fold = _folded("Jobs by name", _listed_jobs(jobs))
+    fold.open = bool(jobs)
+    return fold
 
 
 def _listed_jobs(jobs: str | Sequence[Mapping[str, Any]]) -> dmc.Textarea:

@@ -198,3 +198,13 @@ def test_jobs_with_recorded_losses_go_through_the_form(sentence):
 
 def test_the_new_experiment_is_valid():
     assert from_dict(dict(builder.NEW)).n_jobs == 8
+
+
+def test_five_things_come_first_and_the_rest_is_folded():
+    sections = form(dict(builder.NEW))
+    *first, more = sections
+    titles = [part.children[0].children for part in first]
+    assert titles == ["Experiment", "Machines", "Jobs", "Policies", "Seeds"]
+    assert not more.open
+    assert {"about", "world/gamma"} <= set(fields_in([more]))
+    assert form({**builder.NEW, "engine": "docker"})[-1].open
