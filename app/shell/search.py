@@ -1,4 +1,4 @@
-"""The search window (Ctrl+K): jump to a page, a trace set, a model, an experiment or an execution."""
+"""The search window (Ctrl+K): jump to a page, an action, a policy, or anything that is stored."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def window() -> dmc.Modal:
         children=[
             dmc.TextInput(
                 id="search-text",
-                placeholder="Page, trace set, model, experiment or execution",
+                placeholder="Page, action, policy, setting, trace set, model, run or execution",
                 leftSection=icon("search"),
                 debounce=150,
                 **aria(label="Search"),
@@ -70,6 +70,12 @@ def find_hits(text: str, pages: Sequence[Page], choice: Choice) -> list[SearchHi
             for info in space.runs.experiments(_RECENT)
         ),
     ]
+    if pattern:
+        things += [
+            SearchHit(page.icon, title, kind, address(page.path, choice, **parameters))
+            for page in pages
+            for title, kind, parameters in page.findable()
+        ]
     matching = [each for each in things if pattern in each.name.lower()]
     return matching + (_executions(pattern, choice) if pattern else [])
 

@@ -16,7 +16,7 @@ from core.errors import PhaseDockError
 from core.plugins import refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from dash import Dash
     from flask import Blueprint
@@ -54,6 +54,9 @@ class Page:
     alert: Callable[[], str | None] | None = None
     #: Its keyboard shortcuts, as (key, action).
     keys: tuple[tuple[str, str], ...] = ()
+    #: What a search finds on it besides its name, as (title, kind, parameters of its address), such as
+    #: ``("Train a model", "action", {"view": "train"})``.
+    findable: Callable[[], Sequence[tuple[str, str, Mapping[str, str]]]] = tuple
     #: The room of its cards, row by row, from the top.
     outline: tuple[Room, ...] = ()
 

@@ -68,3 +68,23 @@ def test_what_is_not_shown_of_a_search_is_counted(place, sentence):
     assert len(every) == 18
     assert [link.href for link in links[:-1]] == [each.href for each in every[:14]]
     sentence(links[-1].children)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "address_part"),
+    [
+        ("train a", "action", "/models?view=train"),
+        ("flowcon · flow", "scheduling policy", "look=build&from="),
+        ("of SpeCon", "setting", "look=build"),
+        ("deadlines, ample", "bundled experiment", "from=deadlines-ample"),
+        ("trash", "action", "/traces?show=trash"),
+    ],
+)
+def test_a_search_finds_actions_policies_and_settings(place, text, kind, address_part):
+    hits = find_hits(text, EVERY, Choice(None, None))
+    assert {each.kind for each in hits} >= {kind}
+    assert any(each.kind == kind and address_part in each.href for each in hits)
+
+
+def test_a_search_without_text_lists_no_policies(place):
+    assert {each.kind for each in find_hits("", EVERY, Choice(None, None))} == {"page"}

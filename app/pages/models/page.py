@@ -166,5 +166,10 @@ PAGE = Page(
     layout,
     register,
     count=lambda: len(workspace().models.list()),
+    findable=lambda: [
+        ("Train a model", "action", {"view": "train"}),
+        ("Import a model", "action", {"view": "import"}),
+        ("Compare models", "action", {"view": "compare"}),
+    ],
     outline=(Room((560, 560), "grid models-main"),),
 )

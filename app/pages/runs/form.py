@@ -392,9 +392,7 @@ def _job_kind(at: int, name: str, kind: Mapping[str, Any] | None, *, real: bool)
 
 def _named_jobs(jobs: str | Sequence[Mapping[str, Any]]) -> html.Details:
     """The field of jobs by name, open where there are some."""
-    fold = _folded("Jobs by name", _listed_jobs(jobs))
-    fold.open = bool(jobs)
-    return fold
+    return _folded("Jobs by name", _listed_jobs(jobs), is_open=bool(jobs))
 
 
 def _listed_jobs(jobs: str | Sequence[Mapping[str, Any]]) -> dmc.Textarea:
@@ -443,9 +441,9 @@ def _published(draft: Mapping[str, Any]) -> list[Node]:
     return [_folded("Published figures", _yaml_area(PUBLISHED, "Published figures, YAML", help_, text_))]
 
 
-def _folded(title: str, area: dmc.Textarea) -> html.Details:
+def _folded(title: str, area: dmc.Textarea, *, is_open: bool = False) -> html.Details:
     summary = html.Summary([icon("chevron-right", "sm"), title])
-    return html.Details([summary, html.Div(area, className="field")], className="unfold")
+    return html.Details([summary, html.Div(area, className="field")], className="unfold", open=is_open)
 
 
 def _arrivals(draft: Mapping[str, Any]) -> list[Node]:

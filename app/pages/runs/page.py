@@ -23,6 +23,8 @@ from app.pages.runs.selection import MAX_DRAWN, select
 from app.ui import task_card
 from app.ui.links import Query
 from app.ui.page import Page, Room, notify, safe_page
+from core.scheduling.policies import POLICIES, display_name
+from core.settings_fields import describe
 from core.units import plural
 
 if TYPE_CHECKING:
@@ -170,6 +172,25 @@ def register(app: Dash) -> None:
     ledger.register(app)
 
 
+def findable() -> list[tuple[str, str, dict[str, str]]]:
+    """Actions, bundled experiments, and policies and their settings, which open the form that has them."""
+    found: list[tuple[str, str, dict[str, str]]] = [
+        ("New experiment", "action", {"look": BUILD}),
+        ("My traces as jobs", "action", {"look": BUILD, "traces": "all"}),
+    ]
+    forms = {arm.policy: each.name for each in builder.bundled() for arm in each.experiment.policies}
+    found += [
+        (each.experiment.name, "bundled experiment", {"look": BUILD, "from": each.name})
+        for each in builder.bundled()
+    ]
+    for name, policy in POLICIES.items():
+        form = {"look": BUILD, **({"from": forms[name]} if name in forms else {})}
+        title = display_name(name)
+        found.append((title if title == name else f"{title} · {name}", "scheduling policy", form))
+        found += [(f"{spec.label} of {title}", "setting", form) for spec in describe(policy.settings)]
+    return found
+
+
 def _count_experiments() -> int:
     return workspace().runs.count()
 
@@ -184,5 +205,6 @@ PAGE = Page(
     routes=(exports.blueprint,),
     count=_count_experiments,
     keys=(("← →", "On a ledger: previous or next tick"),),
+    findable=findable,
     outline=(Room((110,)), Room((480,))),
 )

@@ -360,5 +360,6 @@ PAGE = Page(
     register,
     routes=(executions.blueprint,),
     count=lambda: len(workspace().traces.list()),
+    findable=lambda: [("Import traces", "action", {}), ("Trash of trace sets", "action", {"show": "trash"})],
     outline=(Room((86,)), Room((110,)), Room((480,))),
 )
