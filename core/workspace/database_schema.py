@@ -192,7 +192,7 @@ class SavedLimitsRow(Base):
     name: Mapped[str] = mapped_column(Text)
     since: Mapped[float]
     limits: Mapped[dict[str, Any]]
-    undo: Mapped[dict[str, Any] | None]
+    undo: Mapped[list[Any] | None]
     paused: Mapped[bool] = mapped_column(default=False)
 
 

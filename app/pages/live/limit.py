@@ -19,6 +19,7 @@ from core.errors import InputError, NotFoundError
 from core.units import GIB, format_bytes, format_cores
 
 if TYPE_CHECKING:
+    from core.live.control.saved_limits import UndoStep
     from core.sampling.values import ContainerAllowance, ContainerRow, LimitChange, LiveView
 
 GRAPH = "live-one"
@@ -94,7 +95,7 @@ def _limits(view: LiveView, row: ContainerRow, *, control: bool) -> Node:
             _limit_fields(view, row),
             html.P(what, className="small ink2"),
             html.Div(id="live-limit-problem"),
-            html.Div(_limit_buttons(row), className="row ends wrap"),
+            html.Div(_limit_buttons(view, row), className="row ends wrap"),
         ],
         className="stack close",
     )
@@ -127,13 +128,27 @@ def _limit_fields(view: LiveView, row: ContainerRow) -> html.Div:
     )
 
 
-def _limit_buttons(row: ContainerRow) -> list[Node]:
-    undo = [button("Undo", "arrow-back-up", "", **does("undo", row.id))] if row.held else []
+def _limit_buttons(view: LiveView, row: ContainerRow) -> list[Node]:
+    step = workspace().live.limits.last_undo(view.engine.name, row.id) if row.held else None
+    undo = (
+        [] if step is None else [button(_undo_words(step, row), "arrow-back-up", "", **does("undo", row.id))]
+    )
     return [
         *undo,
         button("Cancel", None, "", **does("close")),
         button(f"Set the limits of {row.name}", "adjustments-horizontal", "primary", id="live-limit-ok"),
     ]
+
+
+def _undo_words(step: UndoStep, row: ContainerRow) -> str:
+    """Name the limits that Undo goes back to, as far as they differ from the present ones."""
+    back = step.allowance
+    if back is None:
+        return "Undo"
+    parts = [_cores(back)] if back.cores != row.cpu_limit else []
+    if back.memory != row.memory_limit:
+        parts.append(f"{_memory(back)} of memory" if back.memory is not None else "no memory limit")
+    return f"Undo: back to {' and '.join(parts)}" if parts else "Undo"
 
 
 def _memory_words(row: ContainerRow) -> str:

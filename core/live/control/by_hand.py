@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.engines.values import MIN_CORES, has_label
 from core.errors import ConflictError, InputError, PhaseDockError
 from core.live.control.restore import LimitRestorer
-from core.live.control.saved_limits import BY_HAND, SavedLimits, SavedLimitsStore
+from core.live.control.saved_limits import BY_HAND, SavedLimits, SavedLimitsStore, UndoStep
 from core.live.view import ATTACH, Sessions
 from core.sampling.values import ContainerAllowance, LimitChange, ReleaseResult
 from core.scheduling.policies import display_name
@@ -39,7 +39,7 @@ class ManualControl:
     def set_limit(
         self, engine: str, container: str, cores: float | None, memory: float | None = None
     ) -> LimitChange:
-        """Change the limits of one container by hand; `undo` takes it back.
+        """Change the limits of one container by hand; `undo` takes it back. The same limits change nothing.
 
         Raises ConflictError if control is off, the container is neither labelled nor picked, or a policy
         controls the engine; NotFoundError if there is no such engine or container; InputError if a limit is
@@ -52,12 +52,20 @@ class ManualControl:
             now = host.inspect(container)
             limits = now.limits.with_cores(cores)
             limits = limits if memory is None else limits.with_memory(int(memory))
+            before = allowed(now.limits)
+            if allowed(limits) == before:
+                return LimitChange(now.name, before, before)
             after = host.set_limits(now.id, limits)
-            self._saved_limits.note(host.key(), now.id, now.name, undo=now.limits.to_dict())
-        return LimitChange(now.name, allowed(now.limits), allowed(after))
+            self._saved_limits.push_undo(host.key(), now.id, now.name, UndoStep(now.limits.to_dict(), before))
+        return LimitChange(now.name, before, allowed(after))
+
+    def last_undo(self, engine: str, container: str) -> UndoStep | None:
+        """Return what `undo` would go back to; None if no change by hand is left to take back."""
+        saved = self._find_manual(engine, container)
+        return saved.undo[-1] if saved is not None and saved.undo else None
 
     def undo(self, engine: str, container: str) -> LimitChange:
-        """Take back the last change by hand.
+        """Take back the last change by hand that was not taken back yet.
 
         Raises ConflictError if control is off, or there is nothing to take back; NotFoundError if there is no
         such engine or container.
@@ -65,18 +73,19 @@ class ManualControl:
         self._check(engine)
         self._check_free(engine)
         saved = self._find_manual(engine, container)
-        if saved is None or saved.undo is None:
+        if saved is None or not saved.undo:
             raise ConflictError(
-                "No limit of this container was changed by hand, so there is nothing to undo.",
+                "No change by hand is left on this container, so there is nothing to undo.",
                 "Change a limit first; “Release” restores what a policy changed.",
             )
         with self._open_host(engine) as host:
             now = host.inspect(container)
-            if saved.undo == saved.limits:
+            before = saved.undo[-1].limits
+            if len(saved.undo) == 1 and before == saved.limits:
                 host.restore(now.id)
             else:
-                host.set_limits(now.id, host.read_limits(saved.undo))
-                self._saved_limits.note(host.key(), now.id, now.name, undo=None)
+                host.set_limits(now.id, host.read_limits(before))
+                self._saved_limits.pop_undo(host.key(), now.id)
             after = host.inspect(container).limits
         return LimitChange(now.name, allowed(now.limits), allowed(after))
 

@@ -18,18 +18,29 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, delete, or_, select, update
 
 from core.engines.values import EngineKey
+from core.sampling.values import ContainerAllowance
 from core.tasks.crashed_workers import lost_tasks
 from core.workspace.database_schema import PickRow, SavedLimitsRow, TaskRow
 from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from sqlalchemy import ColumnElement
 
     from core.workspace.database import Database
 
 BY_HAND = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UndoStep:
+    """What a change by hand can be taken back to."""
+
+    #: The limits before the change, as the engine wrote them; only the engine reads them.
+    limits: Mapping[str, Any]
+    #: What they allow, in cores and bytes; None where an earlier version did not write it.
+    allowance: ContainerAllowance | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +58,8 @@ class SavedLimits:
     since: float
     #: The limits to restore, as the engine wrote them; only the engine reads them.
     limits: Mapping[str, Any]
-    #: The limits before the last change by hand, or None.
-    undo: Mapping[str, Any] | None = None
+    #: The limits before each change by hand that was not taken back, oldest first.
+    undo: tuple[UndoStep, ...] = ()
     #: Whether its owner paused it, so that it has to be resumed, too.
     paused: bool = False
 
@@ -134,13 +145,26 @@ class SavedLimitsStore:
             )
         return replace(saved, engine=engine)
 
-    def note(self, engine: EngineKey, container: str, name: str, undo: Mapping[str, Any] | None) -> None:
-        """Store the last change by hand and the container's name."""
-        values: dict[str, Any] = {"name": name, "undo": None if undo is None else dict(undo)}
+    def push_undo(self, engine: EngineKey, container: str, name: str, step: UndoStep) -> None:
+        """Add what the last change by hand can be taken back to, and store the container's name."""
+        self._write_undo(engine, container, lambda steps: (*steps, step), name)
+
+    def pop_undo(self, engine: EngineKey, container: str) -> None:
+        """Remove the newest step, which was taken back."""
+        self._write_undo(engine, container, lambda steps: steps[:-1])
+
+    def _write_undo(
+        self,
+        engine: EngineKey,
+        container: str,
+        change: Callable[[tuple[UndoStep, ...]], tuple[UndoStep, ...]],
+        name: str | None = None,
+    ) -> None:
         with self._database.write() as session:
-            session.execute(
-                update(SavedLimitsRow).where(*_is_record_of(engine, container, BY_HAND)).values(**values)
-            )
+            row = session.scalar(select(SavedLimitsRow).where(*_is_record_of(engine, container, BY_HAND)))
+            if row is not None:
+                row.undo = [_write_step(step) for step in change(_read_steps(row.undo))]
+                row.name = name or row.name
 
     def picked(self, engine: str) -> frozenset[str]:
         """Return the ids of the containers that a person picked."""
@@ -201,6 +225,24 @@ def _read_row(row: SavedLimitsRow) -> SavedLimits:
         row.owner,
         row.since,
         row.limits,
-        row.undo,
+        _read_steps(row.undo),
         row.paused,
+    )
+
+
+def _write_step(step: UndoStep) -> dict[str, Any]:
+    allowance = step.allowance
+    return {
+        "limits": dict(step.limits),
+        "allowance": None if allowance is None else [allowance.cores, allowance.memory],
+    }
+
+
+def _read_steps(stored: Any) -> tuple[UndoStep, ...]:
+    """Read the steps of a row; an earlier version stored the limits of one step alone."""
+    if isinstance(stored, dict):
+        return (UndoStep(stored),)
+    return tuple(
+        UndoStep(step["limits"], ContainerAllowance(*step["allowance"]) if step["allowance"] else None)
+        for step in stored or ()
     )

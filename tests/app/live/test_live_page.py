@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.context import EXTENSION, Choice
+from app.context import EXTENSION, Choice, workspace
 from app.figures.live import history_figure
 from app.main import create_app
 from app.pages.live import actions, callbacks, limit, page, policy, record, state
@@ -20,6 +20,7 @@ from app.ui.engines import dot, engine_named, engine_options
 from app.ui.links import Query
 from core.config import Settings
 from core.errors import InputError, NotFoundError
+from core.live.control.saved_limits import BY_HAND, SavedLimitsStore, UndoStep
 from core.sampling.values import (
     ActivityEntry,
     AttachedPolicy,
@@ -328,7 +329,11 @@ def test_the_window_of_a_container_says_what_it_is_and_when_it_cannot_be_changed
     assert "history.csv?ids=" in off
     on = text(limit.window(seen, first.id, control=True))
     assert "Set the limits of bert-finetune" in on
-    assert '"data-act": "undo"' in on, "its limits were changed, so they can be put back"
+    assert '"data-act": "undo"' not in on, "no change by hand is left to take back"
+    saved, key = SavedLimitsStore(workspace().database), workspace().live.engines.key("gpu-box-2")
+    saved.keeper(BY_HAND).keep(key, first.id, {})
+    saved.push_undo(key, first.id, first.name, UndoStep({}, ContainerAllowance(0.75, first.memory_limit)))
+    assert "Undo: back to 0.75 cores" in text(limit.window(seen, first.id, control=True))
     steered = replace(seen, attached=AttachedPolicy("t", "flowcon", Mode.CONTROL))
     assert "Detach it" in text(limit.window(steered, first.id, control=True))
     with refuses(NotFoundError):

@@ -36,9 +36,14 @@ def test_a_limit_by_hand_is_undone_step_by_step(space, sleeper):
     assert docker_limits(sleeper)["Memory"] == 200 * 2**20
     back = space.live.limits.undo("local", sleeper.id)
     assert back.after == ContainerAllowance(0.5, 300 * 2**20)
+    first = space.live.limits.last_undo("local", sleeper.id)
+    assert first is not None
+    assert first.allowance == ContainerAllowance(1.25, 300 * 2**20)
+    same = space.live.limits.set_limit("local", sleeper.id, 0.5)
+    assert same.before == same.after, "the same limits are not a change that Undo could take back"
+    space.live.limits.undo("local", sleeper.id)
     with pytest.raises(ConflictError, match="nothing to undo"):
         space.live.limits.undo("local", sleeper.id)
-    assert space.live.limits.release("local").restored == (sleeper.name,)
     assert (docker_limits(sleeper), kernel_quota(sleeper)) == (before, kernel)
     assert space.live.saved_limits.all() == ()
 

@@ -64,7 +64,12 @@ def test_limits_by_hand_are_set_undone_and_released_with_control_off(space):
     free, own = container(space), container(space, 1.0)
     assert space.live.limits.set_limit("demo", free.id, 0.25).after.cores == 0.25
     assert rows(space)[free.name].held
+    assert space.live.limits.set_limit("demo", free.id, 0.5).after.cores == 0.5
+    assert space.live.limits.set_limit("demo", free.id, 0.5).before.cores == 0.5
+    assert space.live.limits.last_undo("demo", free.id).allowance.cores == 0.25
+    assert space.live.limits.undo("demo", free.id).after.cores == 0.25
     assert space.live.limits.undo("demo", free.id).after.cores is None
+    assert space.live.limits.last_undo("demo", free.id) is None
     assert space.live.limits.set_limit("demo", free.id, 0.3).after.cores == 0.3
     assert space.live.limits.set_limit("demo", own.id, 1.5).after.cores == 1.5
     assert set(space.live.limits.release("demo").restored) == {free.name, own.name}

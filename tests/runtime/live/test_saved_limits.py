@@ -7,12 +7,13 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from sqlalchemy import update
 
 from core.engines.errors import ContainerGone
 from core.engines.values import EngineKey
 from core.live.control.restore import LimitRestorer
-from core.live.control.saved_limits import BY_HAND, SavedLimitsStore
-from core.sampling.values import EngineInfo, EngineState
+from core.live.control.saved_limits import BY_HAND, SavedLimitsStore, UndoStep
+from core.sampling.values import ContainerAllowance, EngineInfo, EngineState
 from core.tasks.crashed_workers import birth_of, this_host
 from core.workspace.database import Database
 from core.workspace.database_schema import SavedLimitsRow, TaskRow, WorkerRow
@@ -94,13 +95,24 @@ def test_orphans_are_saved_limits_of_tasks_that_are_over_or_unknown_and_never_th
     assert {saved.owner for saved in saved_limits.orphans()} == {"dead", "unknown"}
 
 
-def test_what_a_hand_did_last_can_be_noted_and_taken_back(saved_limits):
-    saved_limits.note(LOCAL, A, "web", LATER)
-    assert saved_limits.all() == ()
+def test_each_change_by_hand_is_a_step_that_can_be_taken_back(saved_limits):
+    first, second = UndoStep(BEFORE, ContainerAllowance(None, 2.0)), UndoStep(LATER)
+    saved_limits.push_undo(LOCAL, A, "web", first)
+    assert saved_limits.all() == (), "there is no change by hand without saved limits"
     saved_limits.keeper(BY_HAND).keep(LOCAL, A, BEFORE)
-    saved_limits.note(LOCAL, A, "web", LATER)
+    saved_limits.push_undo(LOCAL, A, "web", first)
+    saved_limits.push_undo(LOCAL, A, "web", second)
     (saved,) = saved_limits.all()
-    assert (saved.name, saved.undo, saved.limits) == ("web", LATER, BEFORE)
+    assert (saved.name, saved.undo, saved.limits) == ("web", (first, second), BEFORE)
+    saved_limits.pop_undo(LOCAL, A)
+    assert saved_limits.all()[0].undo == (first,)
+
+
+def test_the_one_step_that_an_earlier_version_stored_is_read(saved_limits, workspace):
+    saved_limits.keeper(BY_HAND).keep(LOCAL, A, BEFORE)
+    with workspace.database.write() as session:
+        session.execute(update(SavedLimitsRow).values(undo=LATER))
+    assert saved_limits.all()[0].undo == (UndoStep(LATER),)
 
 
 def test_picks_are_by_engine(saved_limits):
