@@ -127,7 +127,7 @@ def test_the_keyboard_alone_goes_from_a_file_to_a_manifest(page, stocked, tmp_pa
     press("Control+k")
     expect(page.locator("#search-text")).to_be_focused()
     page.keyboard.type("provis")
-    expect(page.locator("#search-results a")).to_have_count(1)
+    expect(page.locator("#search-results a").first).to_contain_text("Provisioning")
     press("Enter")
     expect(heading).to_have_text("Provisioning")
     reach(page, page.get_by_role("button", name="Evaluate"))

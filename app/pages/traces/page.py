@@ -52,7 +52,7 @@ PICKED = "picked-upload"
 
 
 def drop_zone(limit: int) -> html.Div:
-    """The drop zone for files, with a button that opens the file dialog."""
+    """The drop zone for files; the button at the page's top opens the file dialog."""
     return html.Div(
         [
             icon("upload", "lg"),
@@ -69,7 +69,6 @@ def drop_zone(limit: int) -> html.Div:
                 ],
                 className="grow",
             ),
-            button("Choose files", "file-import", "choose-file", id="choose-file"),
         ],
         id="drop",
         className="drop dropline",
@@ -187,7 +186,9 @@ def _head(view: View) -> Node:
         return page_head("Traces", lead, [link_button("All trace sets", "/traces", "arrow-back-up", "small")])
     thrown = len(space.traces.list(trashed=True))
     trash = link_button(f"Trash, {thrown}", "/traces?show=trash", "trash", "small") if thrown else None
-    return page_head("Traces", "samples of CPU and memory, execution by execution", [trash] if trash else [])
+    choose = button("Choose files", "file-import", "choose-file", id="choose-file")
+    acts = [choose, trash] if trash else [choose]
+    return page_head("Traces", "samples of CPU and memory, execution by execution", acts)
 
 
 def _arriving(view: View) -> list[Node]:
