@@ -20,6 +20,7 @@ import pandas as pd
 from core.bootstrap import open_workspace, worker_for
 from core.config import load_settings
 from core.engines.docker_host import ContainerCreation, Limits
+from core.engines.docker_host.host import Host
 from core.files.phase_models.archive import save_model
 from core.jobs.catalogue import CATALOGUE
 from core.jobs.programs.batches import STEPS_PER_EPOCH
@@ -30,7 +31,6 @@ from core.workspace.samples import DATA, RECORDED, write_checksums
 
 if TYPE_CHECKING:
     from core.application import Workspace
-    from core.engines.ports import SteeredHost
     from core.traces.model import TraceSet
     from core.workspace.samples import Sample
 
@@ -133,6 +133,8 @@ def record(workspace: Workspace) -> tuple[TraceSet, dict[str, tuple[str, Run]]]:
     task = workspace.live.recordings.record(engine, NAME)
     names: dict[str, tuple[str, Run]] = {}
     with workspace.live.engines.host(engine, None, lambda _: True) as host:
+        if not isinstance(host, Host):
+            raise TypeError("The jobs are started as containers of Docker.")
         for number, (arrangement, runs) in enumerate(SLOTS, start=1):
             names |= _slot(host, number, arrangement, runs)
     workspace.live.recordings.stop(engine)
@@ -142,9 +144,7 @@ def record(workspace: Workspace) -> tuple[TraceSet, dict[str, tuple[str, Run]]]:
     return workspace.traces.load(stored.id), names
 
 
-def _slot(
-    host: SteeredHost, number: int, arrangement: str, runs: tuple[Run, ...]
-) -> dict[str, tuple[str, Run]]:
+def _slot(host: Host, number: int, arrangement: str, runs: tuple[Run, ...]) -> dict[str, tuple[str, Run]]:
     """Run these beside each other to their ends, and say of each how long it took."""
     started: dict[str, tuple[str, float]] = {}
     for at, run in enumerate(runs):
