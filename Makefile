@@ -40,7 +40,7 @@ check: .venv/.dev ## format, lint, types, architecture; of Python and of the scr
 	$(BIN)/deno lint --quiet
 
 test: export PYTHONDONTWRITEBYTECODE :=
-test: .venv/.dev tools ## every test but the long ones, in ten minutes
+test: .venv/.dev tools ## every test but the long ones, in nine minutes
 	@tests/run-all.sh $(BIN)/python
 
 test-long: export PYTHONDONTWRITEBYTECODE :=

@@ -132,7 +132,9 @@ def test_the_keyboard_alone_goes_from_a_file_to_a_manifest(page, stocked, tmp_pa
     expect(heading).to_have_text("Provisioning")
     reach(page, page.get_by_role("button", name="Evaluate"))
     press("Enter")
-    download = page.locator("main").get_by_role("link", name="Download")
+    reach(page, page.get_by_role("rowheader").get_by_role("link", name="train"))
+    press("Enter")
+    download = page.locator("main").get_by_role("link", name="Download", exact=True)
     reach(page, download, within=80)
     with page.expect_download() as manifest:
         press("Enter")
