@@ -132,7 +132,7 @@ def _folded(result: Result, view: View, part: str | None) -> html.Nav:
     """The parts below the table, as links that unfold them."""
     n = len(resources_of(result.report)) and len(results.values_of(result, view).names())
     parts = {
-        "policies": ("How policies compare", f"{n:,} policies, frontier, intervals"),
+        "policies": ("How policies compare", f"{n:,} polic{'y' if n == 1 else 'ies'}, frontier, intervals"),
         "paper": ("Beside the paper", "figure 4 of AI4DL on these traces"),
         "phases": ("By phase", "request and limit of each phase"),
     }
