@@ -57,7 +57,8 @@ def query(known: Truth, chance: Random) -> Written:
         "index": [str(p) for p in range(len(known.names))],
         "uuid": _uuids(known),
         "pci.bus_id": [f"00000000:0{p + 1}:00.0" for p in range(len(known.names))],
-        "": [""] * len(known.names),
+        # lines of one sample follow each other in the order of the GPUs, so that their turns tell them apart
+        "": [str(p) for p in range(len(known.names))],
     }[told]
     fields = chance.sample(("utilization", "memory", "power"), chance.randint(1, 3))
     if "utilization" not in fields and fields != ["memory", "power"]:
@@ -80,14 +81,8 @@ def query(known: Truth, chance: Random) -> Written:
                 "power": f"{_power(known)[p, i]:.2f}" + (" W" if units else ""),
             }
             lines.append(", ".join(cells[column] for column in columns))
-    several = [f"gpu {name}" if told else "" for name in names]
-    # without anything that tells them apart, nobody can know which GPU a line is about
-    lanes = (
-        _lanes(known, several, fields)
-        if told or len(names) == 1
-        else [Lane(Role.GPU, np.full(known.samples, -1.0), 0.0)]
-    )
-    return Written("gpus.csv", "\n".join(lines) + "\n", lanes={"gpus": lanes})
+    several = [f"gpu {name}" if told or len(names) > 1 else "" for name in names]
+    return Written("gpus.csv", "\n".join(lines) + "\n", lanes={"gpus": _lanes(known, several, fields)})
 
 
 def dmon(known: Truth, chance: Random) -> Written:

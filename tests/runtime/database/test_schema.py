@@ -95,6 +95,9 @@ def test_everything_that_an_earlier_version_wrote_is_there(earlier):
     assert all(before[name] for name in before if name not in ("workers", "alembic_version"))
     space = Workspace(Settings(home=earlier), kinds_for_tests())
     assert_within(before, rows(earlier / "phasedock.db"))
+    for saved in shown["holds"]:
+        # a change by hand is one of several steps now
+        saved["undo"] = [{"limits": saved["undo"]}] if saved["undo"] else []
     assert_within(shown, summary_of(space))
     space.close()
 
