@@ -152,6 +152,9 @@ def test_an_odd_answer_concerns_one_container():
         "a": {"name": "/a", "id": "0" * 64},
         "b": {"cpu_stats": {"cpu_usage": {"total_usage": 10**9}}, "memory_stats": {"usage": 5}},
         "c": {"cpu_stats": None},
+        "d": None,
+        "e": [],
+        "f": "busy",
     }
 
     class Connection:

@@ -388,9 +388,9 @@ class ContainerUsage:
             stats = self._connection.get(path, stream=False, **{"one-shot": True})
         except (ContainerGone, ChangeRefused):
             return container, None
-        if str(stats.get("read", "")).startswith("0001"):  # it ended
-            return container, None
         try:
+            if str(stats.get("read", "")).startswith("0001"):  # it ended
+                return container, None
             return container, parse_stats(stats, time.monotonic())
         except (KeyError, TypeError, AttributeError) as error:
             _LOG.warning("Docker's statistics of %.12s cannot be read: %r", container, error)
