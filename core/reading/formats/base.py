@@ -10,6 +10,7 @@ import gzip
 import io
 import re
 import zlib
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -177,7 +178,7 @@ class FileStart:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class Source(ABC):
     """A file with known columns that can be read with a mapping."""
 
     #: The file.
@@ -193,13 +194,13 @@ class Source:
     #: The problems of the file's beginning.
     problems: tuple[Problem, ...] = ()
 
+    @abstractmethod
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns.
 
         Raises InputError if a column is missing, or mapped to something that it cannot be, or if the file is
         damaged.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

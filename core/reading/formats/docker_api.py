@@ -11,7 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from core.reading.formats.docker_stats import clear_host_limit
+from core.reading.formats.docker_stats import DOCKER_COLUMNS, clear_host_limit
 from core.reading.formats.json_lines import read_objects
 from core.reading.formats.text_table import Row, tool_format
 from core.reading.tool_facts import ToolColumn, ToolFacts
@@ -79,12 +79,7 @@ _FACTS = ToolFacts(
     "Docker's API",
     (
         ToolColumn("cpu_nanoseconds_total", Role.CPU, "cpu_nanoseconds_total"),
-        ToolColumn("memory_bytes", Role.MEMORY, "bytes"),
-        ToolColumn("memory_limit_bytes", Role.MEMORY_LIMIT, "bytes"),
-        ToolColumn("net_in_bytes", Role.NETWORK_IN, "bytes_total"),
-        ToolColumn("net_out_bytes", Role.NETWORK_OUT, "bytes_total"),
-        ToolColumn("block_in_bytes", Role.BLOCK_IN, "bytes_total"),
-        ToolColumn("block_out_bytes", Role.BLOCK_OUT, "bytes_total"),
+        *DOCKER_COLUMNS,
         ToolColumn("pids"),
     ),
     executions=("name",),

@@ -376,17 +376,22 @@ def _is_share(rows: Sequence[Sequence[str]], pair: int, share: int) -> bool | No
     return True if is_telling else None
 
 
+DOCKER_COLUMNS = (
+    ToolColumn("memory_bytes", Role.MEMORY, "bytes"),
+    ToolColumn("memory_limit_bytes", Role.MEMORY_LIMIT, "bytes"),
+    ToolColumn("net_in_bytes", Role.NETWORK_IN, "bytes_total"),
+    ToolColumn("net_out_bytes", Role.NETWORK_OUT, "bytes_total"),
+    ToolColumn("block_in_bytes", Role.BLOCK_IN, "bytes_total"),
+    ToolColumn("block_out_bytes", Role.BLOCK_OUT, "bytes_total"),
+)
+"""What Docker's answers have, whoever prints them."""
+
 FACTS = ToolFacts(
     "docker_stats",
     "docker stats or systemd-cgtop",
     (
         ToolColumn("cpu_percent", Role.CPU, "percent_of_core"),
-        ToolColumn("memory_bytes", Role.MEMORY, "bytes"),
-        ToolColumn("memory_limit_bytes", Role.MEMORY_LIMIT, "bytes"),
-        ToolColumn("net_in_bytes", Role.NETWORK_IN, "bytes_total"),
-        ToolColumn("net_out_bytes", Role.NETWORK_OUT, "bytes_total"),
-        ToolColumn("block_in_bytes", Role.BLOCK_IN, "bytes_total"),
-        ToolColumn("block_out_bytes", Role.BLOCK_OUT, "bytes_total"),
+        *DOCKER_COLUMNS,
         ToolColumn("read_bytes_per_s", Role.BLOCK_IN, "bytes_per_s"),
         ToolColumn("write_bytes_per_s", Role.BLOCK_OUT, "bytes_per_s"),
         ToolColumn("pids"),
