@@ -11,7 +11,8 @@ from dash import dcc, html
 from app.figures.runs.job_lives import MAX_JOBS, Lives, job_lives
 from app.figures.runs.series import spans
 from app.pages.runs import stored
-from app.pages.runs.board import board_card, published_for, rows
+from app.pages.runs.board import board_card
+from app.pages.runs.board_cells import published_for, rows
 from app.pages.runs.completion import jobs_card, steps_card, times_card
 from app.pages.runs.headline import headline_card, with_own_columns
 from app.pages.runs.loads import loads_card

@@ -8,7 +8,7 @@ import orjson
 from flask import Blueprint, Response, request
 
 from app.context import workspace
-from app.pages.runs import board, completion, loads, over_time, stored
+from app.pages.runs import board_cells, completion, loads, over_time, stored
 from app.pages.runs.draft import write_yaml
 from app.pages.runs.headline import with_own_columns
 from app.pages.runs.query import PATH, View
@@ -48,8 +48,8 @@ def export_board(experiment: str) -> Table:
     """The leaderboard."""
     info, view = _requested(experiment)
     selection = select(info, view)
-    view = with_own_columns(view, board.rows(info, selection, view))
-    return board.board_table(info, selection, view)
+    view = with_own_columns(view, board_cells.rows(info, selection, view))
+    return board_cells.board_table(info, selection, view)
 
 
 @table_route(blueprint, "/api/experiments/<experiment>/steps.csv")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.pages.runs.board import KNOWS_FUTURE
+from app.pages.runs.board_cells import KNOWS_FUTURE
 from app.pages.runs.measures import describe_difference, format_measure, kind_of
 from core.experiments.leaderboard import extra_columns
 from core.experiments.measures import RISING

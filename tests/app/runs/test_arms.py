@@ -11,7 +11,7 @@ import pytest
 from app.figures.runs import comparison, cpu, timelines
 from app.figures.runs.comparison import arm_styles
 from app.figures.runs.series import Stay, stays
-from app.pages.runs import board, builder, page, stored
+from app.pages.runs import board, board_cells, builder, page, stored
 from app.pages.runs.builder import traces_part
 from app.pages.runs.completion import usual_bars
 from app.pages.runs.measures import kind_of
@@ -95,13 +95,13 @@ def test_any_label_survives_the_address(label):
 def test_the_leaderboard_says_what_the_report_says_against_any_baseline(place, experiment, monkeypatch):
     info = place.runs.experiment(experiment)
     view = view_of(experiment=experiment)
-    from_report = board.rows(info, select(info, view), view)
-    computed = board.rows(replace(info, report=None), select(info, view), view)
+    from_report = board_cells.rows(info, select(info, view), view)
+    computed = board_cells.rows(replace(info, report=None), select(info, view), view)
     assert from_report == computed
     means = [row.measures["mean"] for row in from_report]
     assert means == sorted(means)
     back = view_of(experiment=experiment, base="phasedock", sort="-makespan")
-    rows = board.rows(info, select(info, back), back)
+    rows = board_cells.rows(info, select(info, back), back)
     assert [row.measures["makespan"] for row in rows] == sorted(
         (row.measures["makespan"] for row in rows), reverse=True
     )
@@ -118,7 +118,7 @@ def test_the_picture_of_the_leaderboard_says_what_its_table_says(place, experime
     info = place.runs.experiment(experiment)
     view = view_of(experiment=experiment, sort="-t90", base="srpt")
     found = select(info, view)
-    rows = board.rows(info, found, view)
+    rows = board_cells.rows(info, found, view)
     drawn = board.picture(info, found, view)
     texts = [note.text for note in drawn.layout.annotations]
     names = [text.partition("  ")[2] for text in texts if text[:1].isdigit() and "  " in text]

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from app.pages.runs import board, loads, page
+from app.pages.runs import board_cells, loads, page
 from app.pages.runs.measures import format_measure
 from app.pages.runs.selection import select
 from core.tables import render_csv
@@ -40,26 +40,28 @@ def test_the_leaderboard_has_columns_of_deadlines_where_jobs_have_some(place, ex
         assert words in shown, words
     info = place.runs.experiment(experiment)
     view = view_of(experiment=experiment, columns="deadlines")
-    assert board.sort_order(view) == ("met", True)
-    assert board.dot_measure(view) == "met"
-    assert board.sort_order(view_of(experiment=experiment)) == ("mean", False)
-    assert board.sort_order(view_of(experiment=experiment, columns="deadlines", sort="mean")) == (
+    assert board_cells.sort_order(view) == ("met", True)
+    assert board_cells.dot_measure(view) == "met"
+    assert board_cells.sort_order(view_of(experiment=experiment)) == ("mean", False)
+    assert board_cells.sort_order(view_of(experiment=experiment, columns="deadlines", sort="mean")) == (
         "mean",
         False,
     )
-    rows = board.rows(info, select(info, view), view)
+    rows = board_cells.rows(info, select(info, view), view)
     assert rows[0].label == "deadline"
     assert rows[0].measures["kept"] == 1.0
     assert rows[0].measures["met"] > 1.2 * rows[1].measures["met"]
-    assert list(board.columns(rows, view).titles)[:2] == ["met", "promised"]
-    assert board.columns(rows, view).ways == ("spread", "deadlines", "queue")
+    assert list(board_cells.columns(rows, view).titles)[:2] == ["met", "promised"]
+    assert board_cells.columns(rows, view).ways == ("spread", "deadlines", "queue")
 
 
 def test_the_file_has_them_with_their_units(place, experiment):
     info = place.runs.experiment(experiment)
     view = view_of(experiment=experiment)
     lines = list(
-        csv.DictReader(io.StringIO("".join(render_csv(board.board_table(info, select(info, view), view)))))
+        csv.DictReader(
+            io.StringIO("".join(render_csv(board_cells.board_table(info, select(info, view), view))))
+        )
     )
     assert {"met", "kept", "tardiness_s", "lost"} <= set(lines[0])
     assert {line["policy"] for line in lines} == {"kube.default", "edf", "deadline"}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.pages.runs import board, page, stored
+from app.pages.runs import board, board_cells, page, stored
 from app.pages.runs.completion import times_card
 from app.pages.runs.measures import describe_difference, format_measure, kind_of
 from app.pages.runs.query import View, join_keys
@@ -52,15 +52,15 @@ def test_the_leaderboard_has_columns_of_the_queue_where_somebody_waits(place, ex
     assert "Jobs sooner" not in queue
     info = place.runs.experiment(experiment)
     view = view_of(experiment=experiment, columns="queue", sort="-jobs_per_hour")
-    rows = board.rows(info, select(info, view), view)
+    rows = board_cells.rows(info, select(info, view), view)
     found = [row.measures["jobs_per_hour"] for row in rows]
     assert found == sorted(found, reverse=True)
-    shown = board.columns(rows, view)
+    shown = board_cells.columns(rows, view)
     assert list(shown.titles)[:3] == ["mean", "waiting", "longest_wait"]
     assert not shown.single
     picture = board.picture(info, select(info, view), view)
     assert any(each.text == "Cores used" for each in picture.layout.annotations)
-    assert board.dot_measure(view) == "jobs_per_hour"
+    assert board_cells.dot_measure(view) == "jobs_per_hour"
 
 
 def test_an_experiment_where_nobody_waits_shows_none_of_it(place, server):
@@ -85,7 +85,7 @@ def test_two_policies_are_compared_in_what_their_queues_do(place, experiment):
     assert "CPU and limits per job, Turns" in text_of(**chosen, over="limits")
     info = place.runs.experiment(experiment)
     view = view_of(**chosen)
-    turns = next(row for row in board.rows(info, select(info, view), view) if row.label == "Turns")
+    turns = next(row for row in board_cells.rows(info, select(info, view), view) if row.label == "Turns")
     mine, base = ([stored.result(info.runs[key][seed]) for seed in (1, 2, 3)] for key in ("Turns", "Static"))
     for name in ("waiting", "service", "pauses", "used"):
         wanted = difference([getattr(each, name) for each in mine], [getattr(each, name) for each in base])
@@ -204,6 +204,6 @@ def test_reports_of_earlier_releases_have_no_such_columns(place, experiment):
             each.pop("seconds_high")
     view = view_of(experiment=experiment, columns="queue")
     old = replace(info, report=report)
-    rows = board.rows(old, select(old, view), view)
-    assert board.columns(rows, view).titles == board.COMPLETION
-    assert board.columns(rows, view).ways == ("spread",)
+    rows = board_cells.rows(old, select(old, view), view)
+    assert board_cells.columns(rows, view).titles == board_cells.COMPLETION
+    assert board_cells.columns(rows, view).ways == ("spread",)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from dash import no_update
 
-from app.pages.runs import board, builder, listing, page, stored
+from app.pages.runs import board_cells, builder, listing, page, stored
 from app.pages.runs.experiment import has_new_seeds, predicted_card
 from app.pages.runs.measures import format_measure
 from app.pages.runs.query import View
@@ -58,7 +58,7 @@ def test_the_predictions_of_the_simulator_stand_beside_measurements(place, exper
     info = place.runs.experiment(experiment)
     view = View.read(Query("/runs", {"experiment": experiment}))
     selection = select(info, view)
-    rows = board.rows(info, selection, view)
+    rows = board_cells.rows(info, selection, view)
     assert predicted_card(info, selection, rows) is None
     measures = dict.fromkeys(MEASURES, 60.0)
     comparison = [
@@ -101,7 +101,7 @@ def test_policies_of_the_same_scenario_join_from_other_experiments(place, server
     selection = select(info, view)
     assert [side.key for side in selection.sides] == ["fewest", "specon", "flowcon", key]
     assert selection.drawn[-1].key == view.highlighted == key
-    rows = {row.label: row for row in board.rows(info, selection, view)}
+    rows = {row.label: row for row in board_cells.rows(info, selection, view)}
     assert rows[key].measures["mean"] == pytest.approx(
         sum(place.runs.result(run).mean for run in stored.rivals(info)[key].runs.values()) / 3
     )
