@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import unfit, visit
+from tests.browser.serving import cut_figures, unfit, visit
 from tests.browser.test_sequences import emit
 from tests.browser.test_sequences import open_samples as open_sequences
 
@@ -60,6 +60,7 @@ def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=20_000)
     page.wait_for_timeout(300)
     assert page.locator(".js-plotly-plot").first.evaluate(traces) == ["vpa allocation"] * 2
+    assert cut_figures(page, 390) == [], "with Overlay beside Compare the buttons wrap"
 
 
 def test_a_node_of_the_graph_leads_to_a_timeline_with_an_allocation_over_it(page, samples):
@@ -205,6 +206,8 @@ def test_on_a_phone_what_is_wrong_is_shown_though_the_form_is_long(page, samples
     page.get_by_role("button", name="None", exact=True).click()
     page.get_by_role("button", name="Evaluate").click()
     expect(page.get_by_text("No policy is chosen.")).to_be_in_viewport()
+    page.locator(".pagehead .lead").evaluate("lead => lead.append('2d711642b726b044'.repeat(6))")
+    assert cut_figures(page, 390) == [], "a name without a space breaks, too"
 
 
 def test_the_page_is_accessible_and_fits(page, samples):
