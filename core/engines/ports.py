@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from core.engines.values import Counters, EngineKey, HostInfo
+    from core.engines.values import Counters, EngineKey, FollowOptions, HostInfo
     from core.experiments.spec import Arm, Experiment
     from core.scheduling.model import Reading
     from core.simulation.scenario import Scenario
@@ -109,6 +109,9 @@ class Keeper(Protocol):
     def saved_limits(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
         """Return a container's saved limits, or None."""
 
+    def replace(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
+        """Replace a container's saved limits by those that its owner has set since; nothing if none are."""
+
     def forget(self, engine: EngineKey, container: str) -> None:
         """Forget a container's saved limits once their restoration is verified."""
 
@@ -186,6 +189,10 @@ class WatchedHost(Protocol):
 class SteeredHost(WatchedHost, Protocol):
     """A host whose containers can be changed if its guard allows; saves their limits before."""
 
+    @property
+    def keeper(self) -> Keeper | None:
+        """Where its containers' limits are saved; None if nowhere."""
+
     def read_limits(self, plain: Mapping[str, Any]) -> Limits:
         """Return the limits that `Limits.to_dict` wrote."""
 
@@ -244,8 +251,7 @@ class Adopt(Protocol):
         folder: Path,
         adopt: Callable[[Container], bool],
         idle: Callable[[], None],
-        reconnect_within: float,
-        logs_every: float,
+        options: FollowOptions,
     ) -> LiveEngine:
         """Begin."""
 

@@ -48,6 +48,18 @@ AGENT: Final = "phasedock.agent"
 """The label with the folder of the job's agent on the host."""
 
 
+@dataclass(frozen=True, slots=True)
+class FollowOptions:
+    """How a run follows containers that are there."""
+
+    #: Seconds for which a lost engine is waited for; Docker takes a few to start again.
+    reconnect_within: float = 60.0
+    #: Seconds between two reads of a container's log.
+    logs_every: float = LOGS_EVERY
+    #: Whether limits that owners set are no bounds (`core.engines.owner_limits`).
+    may_raise: bool = False
+
+
 class EngineKey(NamedTuple):
     """The identity of an engine: its name in the settings and its permanent id.
 

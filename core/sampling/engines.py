@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from core.config import Settings
     from core.engines.ports import Container, EngineKind, HostAddress, Keeper, LiveEngine, SteeredHost
-    from core.engines.values import HostInfo
+    from core.engines.values import FollowOptions, HostInfo
 
 _MAX_AGE = 5.0
 _WAIT = 2.0
@@ -67,14 +67,13 @@ class Engines:
         folder: Path,
         adopt: Callable[[Container], bool],
         idle: Callable[[], None],
-        reconnect_within: float,
-        logs_every: float,
+        options: FollowOptions,
     ) -> LiveEngine:
         """Follow containers of a host that `host` opened, for a policy; see `core.engines.ports.Adopt`."""
         begin = self._probe(host.name).kind.adopt
         if begin is None:
             raise LookupError(host.name)
-        return begin(host, folder, adopt, idle, reconnect_within, logs_every)
+        return begin(host, folder, adopt, idle, options)
 
     def all(self) -> tuple[EngineInfo, ...]:
         """Return every engine with its state, in the order of the settings."""

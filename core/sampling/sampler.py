@@ -158,7 +158,7 @@ class Sampler:
 
 def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, at: float) -> ContainerRow:
     """Return a container's row for the page; None for values that were not measured."""
-    limits = container.limits
+    limits, labelled = container.limits, read_terms(container.labels, at)
     memory_limit = limits.memory_bytes
     return ContainerRow(
         id=container.id,
@@ -177,7 +177,8 @@ def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, 
         withheld=None if usage is None else usage.withheld,
         held=held,
         malleable=bool(container.labels.get(AGENT)),
-        wrong=" ".join(f"{name}: {why}" for name, why in read_terms(container.labels, at).wrong.items()),
+        wrong=" ".join(f"{name}: {why}" for name, why in labelled.wrong.items()),
+        max_cores=labelled.terms.max,
     )
 
 

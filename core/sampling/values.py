@@ -237,6 +237,8 @@ class ContainerRow:
     gpu_power: float | None = None
     #: Cores that its limit kept from it in the last second.
     withheld: float | None = None
+    #: The most cores that its label ``phasedock.max`` allows a policy to give, or None.
+    max_cores: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,13 @@ class Hidden:
     work_left: float
 
 
+def at_most(bound: float | None, limit: float | None) -> float | None:
+    """Return a limit that is at most `bound`; None for either is none."""
+    if bound is None or limit is None:
+        return bound if limit is None else limit
+    return min(bound, limit)
+
+
 @fast_frozen_init
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -187,6 +194,14 @@ class Job:
     use: Use | None = None
     #: How many of its processes the kernel killed for lack of memory since the run began.
     kills: int = 0
+    #: The most cores and bytes that its owner lets a policy give, beside its terms; None without a bound.
+    owner_cores: float | None = None
+    owner_memory: float | None = None
+
+    @property
+    def max_cores(self) -> float | None:
+        """The most cores that its owner and its terms allow; None without a bound."""
+        return at_most(self.owner_cores, self.terms_or_default.max)
 
     @property
     def terms_or_default(self) -> Terms:

@@ -10,7 +10,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from core.scheduling.actions import Reason, Resume, Start
-from core.scheduling.model import JobState
+from core.scheduling.model import JobState, at_most
 from core.units import format_bytes
 
 if TYPE_CHECKING:
@@ -134,9 +134,18 @@ def check_migration(action: Migrate, state: JobState, *, writes: bool, there: bo
 
 
 def check_memory_limit(
-    job: str, limit: float | None, used: float | None, worker: str, memory: float | None
+    job: str,
+    limit: float | None,
+    used: float | None,
+    worker: str,
+    memory: float | None,
+    bound: float | None = None,
 ) -> float | None:
-    """Return a memory limit (bytes, None for none) if the worker has it and the job fits into it."""
+    """Return a memory limit (bytes, None for none) if the worker has it and the job fits into it.
+
+    The limit is at most `bound`, which the job's owner allows (None: any).
+    """
+    limit = at_most(bound, limit)
     if limit is None:
         return None
     if not 0 < limit <= (inf if memory is None else memory):
@@ -150,13 +159,16 @@ def check_memory_limit(
 
 
 def check_limit(
-    limit: float | None, weight: float, worker: str, capacity: float
+    limit: float | None, weight: float, worker: str, capacity: float, bound: float | None = None
 ) -> tuple[float | None, float]:
-    """Return a limit (cores, None for none) and a weight if both are possible on a worker."""
+    """Return a limit (cores, None for none) and a weight if both are possible on a worker.
+
+    The limit is at most `bound`, which the job's owner allows (None: any).
+    """
     if limit is not None and not 0 < limit <= capacity:
         raise ActionRefused(
             f"A limit of {limit:g} cores is not possible on {worker}, which has {capacity:g}."
         )
     if not (isfinite(weight) and weight > 0):
         raise ActionRefused(f"A weight of {weight:g} is not possible; it must be above zero.")
-    return limit, weight
+    return at_most(bound, limit), weight

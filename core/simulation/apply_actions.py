@@ -105,7 +105,7 @@ def _start(world: World, job: SimulatedJob, action: Start) -> None:
     node = refusals.find_worker(world.nodes, action.worker)
     refusals.require_waiting(action.job, job.state)
     threads = refusals.check_threads(action.job, action.threads)
-    limits = _check_limits(action.limit, action.weight, node)
+    limits = _check_limits(job, action.limit, action.weight, node)
     world.mark_stale(job)
     job.limit, job.weight = limits
     if threads is not None and job.spec.resizable:
@@ -121,7 +121,7 @@ def _refuse(world: World, job: SimulatedJob, action: Refuse) -> None:
 
 def _set_limit(world: World, job: SimulatedJob, action: SetLimit) -> None:
     node = refusals.require_placed(job.spec.id, job.state, job.node)
-    limits = _check_limits(action.limit, action.weight, node)
+    limits = _check_limits(job, action.limit, action.weight, node)
     world.mark_stale(job)
     job.limit, job.weight = limits
     world.mark_changed(node)
@@ -148,7 +148,7 @@ def _migrate(world: World, job: SimulatedJob, action: Migrate) -> None:
     to = refusals.find_worker(world.nodes, action.to)
     writes = job.spec.checkpoint_s is not None
     refusals.check_migration(action, job.state, writes=writes, there=job.node is to)
-    _check_limits(job.limit, job.weight, to)
+    _check_limits(job, job.limit, job.weight, to)
     begin_migration(world, job, action, to)
 
 
@@ -179,5 +179,7 @@ _PERFORM: Final[dict[type, Callable[[World, SimulatedJob, Any], None]]] = {
 }
 
 
-def _check_limits(limit: float | None, weight: float, node: Node) -> tuple[float | None, float]:
-    return refusals.check_limit(limit, weight, node.spec.id, node.spec.cores)
+def _check_limits(
+    job: SimulatedJob, limit: float | None, weight: float, node: Node
+) -> tuple[float | None, float]:
+    return refusals.check_limit(limit, weight, node.spec.id, node.spec.cores, job.spec.max)

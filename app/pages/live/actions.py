@@ -199,7 +199,8 @@ def _take_control(view: LiveView, _target: str) -> list[Node] | None:
     set_props("live-draft", {"data": draft})
     waiting = [job.name for job in Queue.of(view.engine.name).waiting]
     title = f"Let {display_name(attached.policy)} control {plural(len(view.rows), 'container')}?"
-    return show(title, policy.confirmation(view, attached.policy, waiting))
+    memory = bool(attached.settings.get("memory"))
+    return show(title, policy.confirmation(view, attached.policy, waiting, memory=memory))
 
 
 def _teach(view: LiveView, _target: str) -> None:

@@ -172,6 +172,7 @@ def _register_buttons(app: Dash) -> None:
         Input(ACT, "data"),
         State(LOCATION, "search"),
         State("live-draft", "data"),
+        State(live_policy.MAY_RAISE, "checked", allow_optional=True),
         prevent_initial_call=True,
     )(act)
     app.callback(
@@ -228,7 +229,12 @@ def save_history(
     return False
 
 
-def act(request: dict[str, Any] | None, search: str | None, draft: dict[str, Any] | None) -> Any:
+def act(
+    request: dict[str, Any] | None,
+    search: str | None,
+    draft: dict[str, Any] | None,
+    may_raise: bool | None = None,
+) -> Any:
     """Perform a button's action; returns the window's content."""
     if not request:
         return dash.no_update
@@ -236,7 +242,7 @@ def act(request: dict[str, Any] | None, search: str | None, draft: dict[str, Any
         actions.close()
     elif request["act"] == "attach-now" and draft:
         actions.close()
-        _attach(**draft)
+        _attach(**draft, may_raise=bool(may_raise))
     elif request["act"] in actions.ACTIONS and (view := view_of(search)) is not None:
         if request["act"] != "take-control":  # which leaves a draft of its own
             set_props("live-draft", {"data": {"container": request.get("id")}})
@@ -261,8 +267,16 @@ def set_limit(
     return None
 
 
-def _attach(engine: str, policy: str, settings: dict[str, Any], mode: str, *, instead: bool = False) -> None:
-    live_policy.start(engine, policy, settings, mode, instead=instead)
+def _attach(
+    engine: str,
+    policy: str,
+    settings: dict[str, Any],
+    mode: str,
+    *,
+    instead: bool = False,
+    may_raise: bool = False,
+) -> None:
+    live_policy.start(engine, policy, settings, mode, instead=instead, may_raise=may_raise)
     words = (
         "It sets limits from now on."
         if mode == Mode.CONTROL
@@ -350,7 +364,8 @@ def _ask(view: LiveView, draft: dict[str, Any]) -> None:
     set_props("live-draft", {"data": draft})
     title = f"Attach {display_name(draft['policy'])} in control mode?"
     waiting = [job.name for job in Queue.of(view.engine.name).waiting]
-    dialog = actions.show(title, live_policy.confirmation(view, draft["policy"], waiting))
+    memory = bool(draft["settings"].get("memory"))
+    dialog = actions.show(title, live_policy.confirmation(view, draft["policy"], waiting, memory=memory))
     set_props("live-window-what", {"children": dialog})
 
 

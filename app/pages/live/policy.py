@@ -365,8 +365,54 @@ def settings_form(policy: str, model: str | None = None) -> list[Node]:
     return form or [html.Div("This policy has no settings.", className="small ink3")]
 
 
-def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> list[Node]:
-    """The effects of attaching in control mode, the waiting jobs it may start, and its savings so far."""
+MAY_RAISE = "live-may-raise"
+"""The box that lets a policy raise limits that it found."""
+
+_RAISABLE = (
+    Column("container", "Container"),
+    Column("limit", "Its limit"),
+    Column("raised", "May become"),
+)
+
+
+def _raisable(view: LiveView, *, memory: bool) -> list[dict[str, str]]:
+    """The limits that a policy may raise only where it is allowed to, by container and resource."""
+    cores, total = view.engine.cores, view.engine.memory
+    rows = []
+    for row in sorted(view.rows, key=lambda each: each.name):
+        most = min((each for each in (cores, row.max_cores) if each is not None), default=None)
+        if row.cpu_limit is not None and most is not None and row.cpu_limit < most:
+            rows.append((row.name, format_cores(row.cpu_limit), format_cores(most)))
+        if memory and row.memory_limit is not None and total is not None and row.memory_limit < total:
+            rows.append((row.name, format_bytes(row.memory_limit), format_bytes(total)))
+    return [dict(zip(("container", "limit", "raised"), each, strict=True)) for each in rows]
+
+
+def _permission(view: LiveView, *, memory: bool) -> list[Node]:
+    """The box that allows higher limits than the present ones, above the containers that it concerns."""
+    rows = _raisable(view, memory=memory)
+    if not rows:
+        return []
+    box = dmc.Checkbox(
+        id=MAY_RAISE,
+        checked=False,
+        size="xs",
+        label="It may raise these limits",
+        description="Otherwise no container gets more than the limit that it has now.",
+    )
+    table = html_table(
+        Table("raisable", _RAISABLE, rows), "Limits that it may raise", css={"container": "truncate"}
+    )
+    return [box, table]
+
+
+def confirmation(
+    view: LiveView, policy: str, waiting: Sequence[str] = (), *, memory: bool = False
+) -> list[Node]:
+    """The effects of attaching in control mode, the waiting jobs it may start, and its savings so far.
+
+    `memory`: whether the policy sets memory, too.
+    """
     names = sorted(row.name for row in view.rows)
     n = len(names)
     now = f"of {plural(n, 'container')} on {view.engine.name}, and of" if n else f"on {view.engine.name} of"
@@ -379,6 +425,7 @@ def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> li
         html.P(evidence) if evidence else None,
         html.P(text),
         html.Ul([html.Li(name) for name in names], className="names"),
+        *_permission(view, memory=memory),
         html.P(f"Jobs that wait, which it may start: {', '.join(waiting)}.") if waiting else None,
         html.Div(
             [
@@ -399,6 +446,15 @@ def detached_words(view: LiveView) -> str:
     return f"The original limits of {plural(limited, 'container')} are restored."
 
 
-def start(engine: str, policy: str, settings: Mapping[str, Any], mode: str, *, instead: bool = False) -> str:
+def start(
+    engine: str,
+    policy: str,
+    settings: Mapping[str, Any],
+    mode: str,
+    *,
+    instead: bool = False,
+    may_raise: bool = False,
+) -> str:
     """Attach a policy, or let it take the place of the one that is attached; returns its task's id."""
-    return workspace().live.policies.attach(engine, policy, settings, Mode(mode), instead=instead)
+    policies = workspace().live.policies
+    return policies.attach(engine, policy, settings, Mode(mode), instead=instead, may_raise=may_raise)

@@ -66,6 +66,11 @@ class SubmittedJobs:
         entry = self._entries[name]
         self._entries[name] = replace(entry, job=replace(entry.job, terms=terms))
 
+    def max_cores(self, name: str) -> float | None:
+        """Return the most cores that a job's terms allow, or None."""
+        terms = self._entries[name].job.terms
+        return None if terms is None else terms.max
+
     def mark_started(self, container: DemoContainer) -> str | None:
         """Mark the job of a container as started and return its name; None for jobs of the replay."""
         submission = container.labels.get(SUBMISSION)
@@ -90,8 +95,10 @@ class SubmittedJobs:
         if not isinstance(action, Start):
             raise ActionRefused(f"Job {name} has not been started.")
         refusals.find_worker({host.name: host}, action.worker)
-        limit, weight = refusals.check_limit(action.limit, action.weight, host.name, host.world.plan.cores)
         job = self._entries[name].job
+        limit, weight = refusals.check_limit(
+            action.limit, action.weight, host.name, host.world.plan.cores, self.max_cores(name)
+        )
         first = DemoLimits(None, job.memory)
         return host.start(
             _make_submission(job, host.world.plan), first.with_cores(limit).with_weight(weight), first
@@ -129,7 +136,10 @@ class DemoEngine:
         adopt: Callable[[Container], bool],
         idle: Callable[[], None] = lambda: None,
         sleep: Callable[[float], None] = time.sleep,
+        *,
+        may_raise: bool = False,
     ) -> None:
+        self._may_raise = may_raise
         self._host, self._adopt, self._idle, self._sleep = host, adopt, idle, sleep
         self._begin = host.advance().replay.at
         self._jobs: dict[str, FollowedContainer] = {}
@@ -203,7 +213,8 @@ class DemoEngine:
 
     def _perform(self, action: Action) -> None:
         if not self._submitted.waits(action.job):
-            perform(self._host, refusals.find_job(self._jobs, action.job), action)
+            job = refusals.find_job(self._jobs, action.job)
+            perform(self._host, job, action, self._submitted.max_cores(action.job) if job.submitted else None)
         elif isinstance(action, Refuse):
             self._leave(action.job, JobState.REFUSED, action.why)
         else:
@@ -294,8 +305,11 @@ class DemoEngine:
         submitted_name = self._submitted.mark_started(container)
         name = self._new_name(container.name) if submitted_name is None else submitted_name
         since = max(started - self._begin, 0.0)
-        self._jobs[name] = FollowedContainer(container, since, self._host.readings(container), steps)
-        self._jobs[name].submitted = self._jobs[name].changed = submitted_name is not None
+        followed = FollowedContainer(container, since, self._host.readings(container), steps)
+        followed.owner.begin(container, may_raise=self._may_raise)
+        self._jobs[name] = followed
+        if submitted_name is not None:
+            followed.submitted = followed.changed = True
         if submitted_name is None:
             self._happened.add(Trigger.ARRIVAL)
 
@@ -310,6 +324,8 @@ class DemoEngine:
             self._end_missing(name, job)
             return
         job.container = container
+        if job.owner.update(self._host, container):
+            self._happened.add(Trigger.TICK)
         self._count(job, replayed)
         if not self._adopt(container):
             restore_container(self._host, job)
@@ -371,4 +387,6 @@ class DemoEngine:
             terms=None if submitted is None else submitted.job.terms,
             step_seconds=job.clock.seconds,
             memory_limit=limits.memory_bytes,
+            owner_cores=job.owner.cores,
+            owner_memory=job.owner.memory,
         )

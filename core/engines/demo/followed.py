@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from core.engines.errors import ContainerGone
+from core.engines.owner_limits import OwnerLimits
 from core.errors import PhaseDockError
 from core.progress import StepClock
 from core.scheduling import refusals
@@ -20,7 +21,7 @@ from core.scheduling.actions import (
     Start,
     Stop,
 )
-from core.scheduling.model import JobState
+from core.scheduling.model import JobState, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,13 +57,17 @@ class FollowedContainer:
     submitted: bool = False
     #: How long a step takes.
     clock: StepClock = field(default_factory=StepClock)
+    #: What its owner allows.
+    owner: OwnerLimits = field(default_factory=OwnerLimits)
 
 
-def perform(host: DemoHost, job: FollowedContainer, action: Action) -> None:
-    """Do one thing to a job.
+def perform(host: DemoHost, job: FollowedContainer, action: Action, max_cores: float | None) -> None:
+    """Do one thing to a job, which gets at most `max_cores` by its terms (None: any).
 
     Raises Refused if it is impossible; nothing was done; PhaseDockError if the host refuses.
     """
+    if isinstance(action, SetLimit):
+        action = replace(action, limit=at_most(max_cores, action.limit))
     _PERFORMERS[type(action)](host, job, action)
 
 
@@ -102,19 +107,25 @@ def _refuse(_: DemoHost, job: FollowedContainer, action: Refuse) -> None:
 
 
 def _set_limit(host: DemoHost, job: FollowedContainer, action: SetLimit) -> None:
-    limit, weight = refusals.check_limit(action.limit, action.weight, host.name, host.world.plan.cores)
+    job.owner.update(host, host.inspect(job.container.id))
+    limit, weight = refusals.check_limit(
+        action.limit, action.weight, host.name, host.world.plan.cores, job.owner.cores
+    )
     job.changed = True
-    host.set_limits(job.container.id, job.container.limits.with_cores(limit).with_weight(weight))
+    limits = job.container.limits.with_cores(limit).with_weight(weight)
+    job.owner.note_change(host.set_limits(job.container.id, limits))
     job.container = host.last_state(job.container.id) or job.container
 
 
 def _set_memory(host: DemoHost, job: FollowedContainer, action: SetMemory) -> None:
     refusals.require_placed(action.job, job.state, host)
-    limit = refusals.check_memory_limit(action.job, action.limit, None, host.name, host.world.plan.memory)
-    job.changed = True
-    host.set_limits(
-        job.container.id, job.container.limits.with_memory(None if limit is None else round(limit))
+    job.owner.update(host, host.inspect(job.container.id))
+    limit = refusals.check_memory_limit(
+        action.job, action.limit, None, host.name, host.world.plan.memory, job.owner.memory
     )
+    job.changed = True
+    limits = job.container.limits.with_memory(None if limit is None else round(limit))
+    job.owner.note_change(host.set_limits(job.container.id, limits))
     job.container = host.last_state(job.container.id) or job.container
 
 

@@ -58,7 +58,7 @@ class DemoHost:
     ) -> None:
         self.address = address
         self.world = world
-        self._keeper = keeper
+        self.keeper = keeper
         self._guard = guard
         self._containers: dict[str, DemoContainer] = {}
         self._present: ReplayMoment | None = None
@@ -171,29 +171,29 @@ class DemoHost:
     def set_limits(self, container: str, limits: DemoLimits) -> DemoLimits:
         """Save a container's limits, then change them."""
         now = self._require_selected(container)
-        if self._keeper is None:
+        if self.keeper is None:
             raise self._selection_error(now)
         if now.limits != limits:
             self._refuse_too_little(now, limits)
-            self._keeper.keep(self.key(), now.id, now.limits.to_dict())
+            self.keeper.keep(self.key(), now.id, now.limits.to_dict())
             try:
                 self._give(now, limits)
             except ContainerGone:
-                self._keeper.forget(self.key(), now.id)
+                self.keeper.forget(self.key(), now.id)
                 raise
         return limits
 
     def restore(self, container: str) -> bool:
         """Restore and forget the saved limits; only forget them if the container has ended."""
-        saved_limits = None if self._keeper is None else self._keeper.saved_limits(self.key(), container)
-        if self._keeper is None or saved_limits is None:
+        saved_limits = None if self.keeper is None else self.keeper.saved_limits(self.key(), container)
+        if self.keeper is None or saved_limits is None:
             return False
         try:
             self._give(self.inspect(container), self.read_limits(saved_limits))
         except ContainerGone:
-            self._keeper.forget(self.key(), container)
+            self.keeper.forget(self.key(), container)
             raise
-        self._keeper.forget(self.key(), container)
+        self.keeper.forget(self.key(), container)
         return True
 
     def pause(self, container: str) -> None:
@@ -222,8 +222,8 @@ class DemoHost:
         """Start a submitted job."""
 
         def begin(now: ReplayMoment) -> Replay:
-            if self._keeper is not None:
-                self._keeper.keep(self.key(), make_id(now.world, now.replay.begun), first.to_dict())
+            if self.keeper is not None:
+                self.keeper.keep(self.key(), make_id(now.world, now.replay.begun), first.to_dict())
             memory = limits.memory_bytes
             return now.replay.with_submitted(
                 submitted, limits.cores, limits.weight, None if memory is None else float(memory)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from core.engines.ports import Container, Keeper
+    from core.engines.values import FollowOptions
 
 
 RECORDED: Final = Path(__file__).resolve().parents[3] / "data" / "recorded_jobs.parquet"
@@ -116,10 +117,9 @@ def _adopt(
     folder: Path,  # noqa: ARG001 - replayed jobs have no folders
     adopt: Callable[[Container], bool],
     idle: Callable[[], None],
-    reconnect_within: float,  # noqa: ARG001 - it is never lost
-    logs_every: float,  # noqa: ARG001 - replayed jobs print nothing
+    options: FollowOptions,
 ) -> DemoEngine:
-    return DemoEngine(host, adopt, idle)
+    return DemoEngine(host, adopt, idle, may_raise=options.may_raise)
 
 
 ENGINE: Final = EngineKind(

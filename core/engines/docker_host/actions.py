@@ -30,7 +30,7 @@ from core.scheduling.actions import (
     Start,
     Stop,
 )
-from core.scheduling.model import Failure, JobState
+from core.scheduling.model import Failure, JobState, at_most
 from core.scheduling.refusals import ActionRefused
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def announce_fewer_threads(shared: SharedState, actions: Sequence[Action]) -> fl
         if job is None or job.worker is None:
             continue
         if isinstance(action, SetLimit):
-            _request_fewer(job, compute_thread_count(shared, job, action.limit, job.worker))
+            limit = at_most(job.max_cores, action.limit)
+            _request_fewer(job, compute_thread_count(shared, job, limit, job.worker))
         elif isinstance(action, SetThreads) and job.can_resize:
             _request_fewer(job, action.threads)
     return time.monotonic() + ACKNOWLEDGE_TIMEOUT
@@ -70,9 +71,12 @@ def set_limit(shared: SharedState, job: LiveJob, limit: float | None, weight: fl
     if _are_fewer(job, job.agent.request.threads if job.agent is not None else None):
         job.owes_answer = not wait_for_acknowledgement(shared, job, until)
     host = shared.host_of(job)
-    container = host.last_state(job.container) or host.inspect(job.container)
+    container = host.inspect(job.container)
+    job.owner.update(host, container)  # somebody may have changed it since the policy looked
+    limit = at_most(job.max_cores, limit)
     job.changed = True
-    host.set_limits(job.container, container.limits.with_cores(limit).with_weight(weight), hold=job.adopted)
+    limits = container.limits.with_cores(limit).with_weight(weight)
+    job.owner.note_change(host.set_limits(job.container, limits, hold=job.adopted))
     job.limit, job.weight = limit, weight
     request_threads_for_limit(shared, job, limit)
 
@@ -127,7 +131,7 @@ def _start(shared: SharedState, job: LiveJob, action: Start, _: float) -> None:
     if job.plan is None:
         raise ActionRefused(f"Job {action.job} was found running and cannot be started again.")
     threads = refusals.check_threads(action.job, action.threads)
-    limit, weight = _check_limits(action.limit, action.weight, worker)
+    limit, weight = _check_limits(job, action.limit, action.weight, worker)
     job.worker, job.limit, job.weight = worker, limit, weight
     try:
         prepare_folder(shared, job, job.plan)
@@ -156,19 +160,24 @@ def _refuse(shared: SharedState, job: LiveJob, action: Refuse, _: float) -> None
 
 def _set_limit(shared: SharedState, job: LiveJob, action: SetLimit, until: float) -> None:
     worker = refusals.require_placed(job.id, job.state, job.worker)
-    limit, weight = _check_limits(action.limit, action.weight, worker)
+    limit, weight = _check_limits(job, action.limit, action.weight, worker)
     set_limit(shared, job, limit, weight, until)
 
 
 def _set_memory(shared: SharedState, job: LiveJob, action: SetMemory, _: float) -> None:  # noqa: ARG001 - one shape
     worker = refusals.require_placed(job.id, job.state, job.worker)
     memory = float(worker.host.info().memory)
-    limit = refusals.check_memory_limit(action.job, action.limit, job.memory, worker.name, memory)
     host = worker.host
-    container = host.last_state(job.container) or host.inspect(job.container)
+    container = host.inspect(job.container)
+    job.owner.update(host, container)
+    limit = refusals.check_memory_limit(
+        action.job, action.limit, job.memory, worker.name, memory, job.owner.memory
+    )
     job.changed = True
     limits = container.limits.with_memory(None if limit is None else round(limit))
-    job.memory_limit = host.set_limits(job.container, limits, hold=job.adopted).memory_bytes
+    applied = host.set_limits(job.container, limits, hold=job.adopted)
+    job.owner.note_change(applied)
+    job.memory_limit = applied.memory_bytes
 
 
 def _set_threads(shared: SharedState, job: LiveJob, action: SetThreads, _: float) -> None:  # noqa: ARG001 - one shape
@@ -184,7 +193,7 @@ def _migrate(shared: SharedState, job: LiveJob, action: Migrate, _: float) -> No
     refusals.check_migration(action, job.state, writes=writes, there=job.worker is to)
     if not to.has_folder:
         raise ActionRefused(f"Job {action.job} cannot migrate: {action.to} does not share its folder.")
-    _check_limits(job.limit, job.weight, to)
+    _check_limits(job, job.limit, job.weight, to)
     migration.begin_migration(shared, job, action, to)
 
 
@@ -225,5 +234,7 @@ _PERFORMERS: Final[dict[type, Callable[[SharedState, LiveJob, Any, float], None]
 }
 
 
-def _check_limits(limit: float | None, weight: float, worker: DockerWorker) -> tuple[float | None, float]:
-    return refusals.check_limit(limit, weight, worker.name, worker.capacity)
+def _check_limits(
+    job: LiveJob, limit: float | None, weight: float, worker: DockerWorker
+) -> tuple[float | None, float]:
+    return refusals.check_limit(limit, weight, worker.name, worker.capacity, job.max_cores)

@@ -180,6 +180,7 @@ def _adopt_container(
     job.state, job.worker, job.container = JobState.RUNNING, worker, container.id
     job.started, job.was_running = shared.clock.now(), job.plan is not None
     job.limit, job.weight = container.limits.cores, container.limits.weight
+    job.owner.begin(container, may_raise=shared.options.may_raise)
     _follow_container(shared, job, host, container)
     shared.adopted.append((host, job))
     shared.triggers.add(Trigger.ARRIVAL)

@@ -8,7 +8,7 @@ from core.engines.docker_host import adoption, observation
 from core.engines.docker_host.actions import perform_actions
 from core.engines.docker_host.adoption import release_all
 from core.engines.docker_host.shared_state import PULSE, SharedState, adjust_threads
-from core.engines.values import LOGS_EVERY
+from core.engines.values import FollowOptions
 from core.errors import ConflictError
 from core.scheduling.model import JobState, Observation, Trigger, Worker
 
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Action
     from core.scheduling.model import Failure, Terms
 
-RECONNECT_WITHIN: Final = 60.0
-"""Seconds to wait for a lost Docker host."""
+DEFAULT_OPTIONS: Final = FollowOptions()
 
 _TRIGGER_ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE, Trigger.OUTCOME)
 _WAKING_EVENTS: Final = frozenset(("start", "die", "destroy", "pause", "unpause", "found", "lost", "oom"))
@@ -47,10 +46,9 @@ class DockerEngine:
         idle: Callable[[], None] = lambda: None,
         adopt: Callable[[Container], bool] | None = None,
         follow: bool = True,
-        reconnect_within: float = RECONNECT_WITHIN,
-        logs_every: float = LOGS_EVERY,
+        options: FollowOptions = DEFAULT_OPTIONS,
     ) -> None:
-        self._shared = SharedState(workers, jobs, folder, idle, adopt, follow, reconnect_within, logs_every)
+        self._shared = SharedState(workers, jobs, folder, idle, adopt, follow, options)
         self._number = 0
         for host in self._shared.hosts.values():
             host.info()

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from core.engines.docker_host.agent import JobProgress
-from core.scheduling.model import Job, JobState
+from core.engines.owner_limits import OwnerLimits
+from core.scheduling.model import Job, JobState, at_most
 
 if TYPE_CHECKING:
     import threading
@@ -106,6 +107,8 @@ class LiveJob:
     kills: int = 0
     #: Memory in use in bytes, or None before the first reading.
     memory: float | None = None
+    #: What its container's owner allows.
+    owner: OwnerLimits = field(default_factory=OwnerLimits)
     #: Whether its owner declares it able to migrate and to change its threads.
     can_migrate: bool = False
     can_resize: bool = False
@@ -151,6 +154,12 @@ class LiveJob:
             self._used_before += self._counted
         self._counted = counters.cpu_seconds
 
+    @property
+    def max_cores(self) -> float | None:
+        """The most cores that its owner and its terms allow; None without a bound."""
+        _, terms = self._requested_terms
+        return at_most(self.owner.cores, None if terms is None else terms.max)
+
     def begin_container(self, container: str) -> None:
         """Continue in another container."""
         self._used_before += self._counted
@@ -175,7 +184,7 @@ class LiveJob:
         readings, self.readings = tuple(self.readings), []
         report = self.agent.read_report() if self.agent is not None else None
         progress = self._progress(report)
-        request, terms = self.labelled_terms if self.plan is None else (self.plan.request, self.plan.terms)
+        request, terms = self._requested_terms
         return Job(
             self.id,
             self.state,
@@ -196,7 +205,13 @@ class LiveJob:
             step_seconds=progress.step_seconds,
             memory_limit=self.memory_limit,
             kills=self.kills,
+            owner_cores=self.owner.cores,
+            owner_memory=self.owner.memory,
         )
+
+    @property
+    def _requested_terms(self) -> tuple[float | None, Terms | None]:
+        return self.labelled_terms if self.plan is None else (self.plan.request, self.plan.terms)
 
     def _progress(self, report: AgentReport | None) -> JobProgress:
         if report is not None and report.state:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from core.engines.docker_host.connection import Address
     from core.engines.ports import Container, Keeper, RunRequest
+    from core.engines.values import FollowOptions
     from core.experiments.spec import Experiment
     from core.simulation.scenario import JobSpec
 
@@ -55,17 +56,10 @@ def _adopt(
     folder: Path,
     adopt: Callable[[Container], bool],
     idle: Callable[[], None],
-    reconnect_within: float,
-    logs_every: float,
+    options: FollowOptions,
 ) -> DockerEngine:
-    return DockerEngine(
-        [DockerWorker(host.name, host)],
-        folder=folder,
-        idle=idle,
-        adopt=adopt,
-        reconnect_within=reconnect_within,
-        logs_every=logs_every,
-    )
+    workers = [DockerWorker(host.name, host)]
+    return DockerEngine(workers, folder=folder, idle=idle, adopt=adopt, options=options)
 
 
 def _make_workers(experiment: Experiment, hosts: Mapping[str, Host]) -> list[DockerWorker]:

@@ -151,6 +151,11 @@ class MemoryKeeper:
         """Return a container's saved limits, or None."""
         return self.kept_limits.get((engine.id or engine.name, container))
 
+    def replace(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
+        """Replace a container's saved limits, if some are saved."""
+        if self.saved_limits(engine, container) is not None:
+            self.kept_limits[engine.id or engine.name, container] = limits
+
     def forget(self, engine: EngineKey, container: str) -> None:
         """Forget a container's saved limits."""
         self.kept_limits.pop((engine.id or engine.name, container), None)

@@ -179,7 +179,7 @@ def _return_to_origin(move: _Move) -> str:
     if move.aborting.is_set():
         _remove(move.origin.host, move.old_container)
         return ""
-    deadline = time.monotonic() + move.shared.reconnect_within
+    deadline = time.monotonic() + move.shared.options.reconnect_within
     while True:
         try:
             return _resume_origin(move)

@@ -49,10 +49,10 @@ def update_jobs(shared: SharedState) -> None:
             _update_host(shared, host)
         except (HostLost, ChangeRefused) as error:
             since = shared.lost.setdefault(name, time.monotonic())
-            if time.monotonic() - since > shared.reconnect_within:
+            if time.monotonic() - since > shared.options.reconnect_within:
                 raise HostLost(
                     f"The Docker host {name} was lost, and did not come back within "
-                    f"{shared.reconnect_within:g} s.",
+                    f"{shared.options.reconnect_within:g} s.",
                     error.hint,
                     getattr(error, "kind", "lost"),
                 ) from error
@@ -106,6 +106,8 @@ def _update(
         shared.executor.submit(restore_container, host, job)
     else:
         job.state = JobState.PAUSED if container.state == "paused" else JobState.RUNNING
+        if job.owner.update(host, container):
+            shared.triggers.add(Trigger.TICK)
         job.memory_limit = container.limits.memory_bytes
         if shared.kills[job.container] > job.kills:
             job.kills = shared.kills[job.container]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from core.engines.docker_host.containers import Container
     from core.engines.docker_host.host import Host
     from core.engines.docker_host.job import DockerWorker, LiveJob, PlannedJob
-    from core.engines.values import Counters
+    from core.engines.values import Counters, FollowOptions
     from core.scheduling.model import Failure
 
 
@@ -110,15 +110,14 @@ class SharedState:
         idle: Callable[[], None],
         adopt: Callable[[Container], bool] | None,
         follow: bool,
-        reconnect_within: float,
-        logs_every: float,
+        options: FollowOptions,
     ) -> None:
         _check(workers, plans)
         self.workers = {worker.name: worker for worker in workers}
         self.hosts: dict[str, Host] = {worker.host.name: worker.host for worker in workers}
         self.planned_jobs = sorted(plans, key=lambda plan: plan.arrival)
         self.folder, self.idle, self.adopt, self.follow = folder, idle, adopt, follow
-        self.reconnect_within, self.logs_every = reconnect_within, logs_every
+        self.options = options
         self.jobs: dict[str, LiveJob] = {}
         self.ended: list[LiveJob] = []
         self.failures: list[Failure] = []

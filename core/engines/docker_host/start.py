@@ -189,7 +189,7 @@ def follow_readings(
     shared: SharedState, job: LiveJob, host: Host, container: str, labels: Mapping[str, str]
 ) -> None:
     """Read what a job prints: from its agent, or from its container's log."""
-    log_readings = LogReadings(host, container, labels, shared.logs_every)
+    log_readings = LogReadings(host, container, labels, shared.options.logs_every)
     if job.agent is None:
         job.follower = log_readings
     else:

@@ -26,8 +26,9 @@ from core.scheduling.actions import (
     Start,
     Stop,
 )
+from core.scheduling.model import at_most
 from core.scheduling.policies.autopilot.steering_evidence import EvidenceBook
-from core.units import format_cores
+from core.units import format_bytes, format_cores
 from core.workspace.database_schema import RunRow
 from core.workspace.files import new_id
 from core.workspace.ledgers import Ledgers
@@ -178,6 +179,7 @@ class ActivityLog:
         self._started = since
         self._entries: deque[ActivityEntry] = deque(maxlen=_MAX_ENTRIES)
         self._limits: dict[str, float | None] = {}
+        self._bounds: dict[str, tuple[float | None, float | None]] = {}
         self._labels: dict[str, str] = {}
         self._evidence = EvidenceLog(since)
         self.decisions = 0
@@ -191,6 +193,7 @@ class ActivityLog:
         self._labels = {mark.job: mark.label for mark in entry.marks}
         jobs = {job.id: job for job in observation.jobs}
         self._limits = {name: limit for name, limit in self._limits.items() if name in jobs}
+        self._note_owners(self._started + observation.time, jobs)
         why = {reason.job: reason.text for reason in entry.reasons if reason.job is not None}
         refused = {failure.action for failure in entry.failures}
         for action in entry.actions:
@@ -232,13 +235,29 @@ class ActivityLog:
             word = control_text if self._attached.mode is Mode.CONTROL else advise_text
             self._add_entry(at, action.job, f"{word}. {why}".strip())
             return
-        before = self._limits.get(job.id, job.limit)
-        self._limits[job.id] = action.limit
-        if before == action.limit:
+        before, limit = self._limits.get(job.id, job.limit), at_most(job.max_cores, action.limit)
+        self._limits[job.id] = limit
+        if before == limit:
             return
         self.resizes += 1
-        text = why or f"From {_format_limit(before)} to {_format_limit(action.limit)}."
-        self._add_entry(at, action.job, text, before, action.limit)
+        text = why or f"From {_format_limit(before)} to {_format_limit(limit)}."
+        if limit != action.limit:
+            text += f" It stays at the {_format_limit(limit)} that its owner allows."
+        self._add_entry(at, action.job, text, before, limit)
+
+    def _note_owners(self, at: float, jobs: Mapping[str, Job]) -> None:
+        """Note the bounds that owners changed since the last entry."""
+        bounds = {name: (job.owner_cores, job.owner_memory) for name, job in jobs.items()}
+        for name, (cores, memory) in bounds.items():
+            if name not in self._bounds or self._bounds[name] == (cores, memory):
+                continue
+            parts = [
+                *([format_cores(cores)] if cores is not None else []),
+                *([format_bytes(memory)] if memory is not None else []),
+            ]
+            allowed = f"{' and '.join(parts)} at most" if parts else "no limit"
+            self._add_entry(at, name, f"Somebody else changed its limits: {allowed} from now on.")
+        self._bounds = bounds
 
     def _add_entry(
         self, at: float, job: str, text: str, before: float | None = None, after: float | None = None

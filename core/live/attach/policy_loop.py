@@ -14,7 +14,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, cast
 
 from core.engines.registry import WatchOnly
-from core.engines.values import DATA, LOGS_EVERY, RUN, SUBMISSION
+from core.engines.values import DATA, LOGS_EVERY, RUN, SUBMISSION, FollowOptions
 from core.errors import Cancelled, ConflictError, InputError, PhaseDockError
 from core.live.attach.activity import ActivityLog, AttachedRun
 from core.live.control.by_hand import ours, switched_off
@@ -118,6 +118,8 @@ class _AttachRequest:
     settings: Mapping[str, Any]
     mode: Mode
     seed: int
+    #: Whether limits that owners set are no bounds.
+    may_raise: bool = False
 
     @property
     def name(self) -> str:
@@ -128,7 +130,9 @@ class _AttachRequest:
     def of(cls, params: Mapping[str, Any]) -> _AttachRequest:
         settings = dict(params.get("settings") or {})
         mode = Mode(str(params["mode"]))
-        return cls(str(params["engine"]), str(params["policy"]), settings, mode, int(params.get("seed", 1)))
+        engine, policy = str(params["engine"]), str(params["policy"])
+        may_raise = bool(params.get("may_raise", False))
+        return cls(engine, policy, settings, mode, int(params.get("seed", 1)), may_raise)
 
 
 class PauseRecorder(EngineWrapper):
@@ -241,7 +245,8 @@ class PolicyLoop:
             try:
                 logs = _RARE_LOG_INTERVAL if policy.sees_use else LOGS_EVERY
                 folder = self._home / "live"
-                with self._engines.adopt(host, folder, mine, idle, RECONNECT_WITHIN, logs) as real:
+                options = FollowOptions(RECONNECT_WITHIN, logs, request.may_raise)
+                with self._engines.adopt(host, folder, mine, idle, options) as real:
                     engine = self._wrap(real, host, keeper, request, settings)
                     with _translate_errors(request.policy):
                         for entry in drive(engine, policy, settings, request.seed):
@@ -368,8 +373,12 @@ class Policies:
         seed: int = 1,
         *,
         instead: bool = False,
+        may_raise: bool = False,
     ) -> str:
         """Let a policy watch or control the labelled and picked containers; returns the task's id.
+
+        With `may_raise` it may give a container more than the limits that it was found with, though never
+        more than the ``phasedock.max`` of its owner.
 
         Raises ConflictError if a policy is attached already, or does not let go, or `mode` is control and
         control is off; NotFoundError if there is no such engine or policy; InputError if a setting is unknown
@@ -401,7 +410,9 @@ class Policies:
         if any(ATTACH in self._sessions.of(name) for name in self._engines.aliases(engine)):
             raise ConflictError(f"A policy is already attached to {engine}.", "Detach it first.")
         params = {"engine": engine, "policy": policy, "settings": dict(settings), "mode": str(mode)}
-        return self._tasks.submit(ATTACH, Mode(mode).called(policy, engine), {**params, "seed": int(seed)})
+        return self._tasks.submit(
+            ATTACH, Mode(mode).called(policy, engine), {**params, "seed": int(seed), "may_raise": may_raise}
+        )
 
     def detach(self, engine: str) -> str:
         """End the attached policy; its task restores every limit. Returns the task's id.

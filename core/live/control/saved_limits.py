@@ -94,6 +94,15 @@ class SavedLimitsKeeper:
             row = session.scalar(select(SavedLimitsRow).where(*_is_record_of(engine, container, self._owner)))
         return None if row is None else row.limits
 
+    def replace(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
+        """Replace saved limits by those that the owner has set since. On the disk when this returns."""
+        with self._database.write() as session:
+            session.execute(
+                update(SavedLimitsRow)
+                .where(*_is_record_of(engine, container, self._owner))
+                .values(limits=dict(limits))
+            )
+
     def forget(self, engine: EngineKey, container: str) -> None:
         """Remove a record whose limits were restored."""
         with self._database.write() as session:

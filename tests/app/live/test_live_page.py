@@ -52,6 +52,24 @@ SAID = (
 )
 
 
+def test_the_confirmation_of_control_lists_the_limits_that_it_may_raise_only_with_permission():
+    rows = (
+        ContainerRow("a", "owned", cpu_limit=0.6, memory_limit=2.0**28),
+        ContainerRow("b", "labelled", cpu_limit=0.6, max_cores=1.0),
+        ContainerRow("c", "free"),
+        ContainerRow("d", "whole", cpu_limit=16.0),
+    )
+    shown = replace(view(), engine=replace(ENGINE, memory=2.0**34), rows=rows)
+    listed = policy._raisable(shown, memory=True)
+    assert [tuple(each.values()) for each in listed] == [
+        ("labelled", "0.60 cores", "1.00 cores"),
+        ("owned", "0.60 cores", "16.00 cores"),
+        ("owned", "256 MiB", "16.00 GiB"),
+    ]
+    assert len(policy._raisable(shown, memory=False)) == 2
+    assert policy._permission(replace(shown, rows=rows[2:]), memory=True) == []
+
+
 def view(**more):
     rows = tuple(container(i) for i in range(11))
     made = LiveView(ENGINE, 1e9, rows, 1, (FOREIGN,), Totals(cpu=3.0, cores=16.0, containers=11))

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from core.engines.docker_host import Address, Host, HostLost, PlannedJob
+from core.engines.values import FollowOptions
 from core.scheduling.actions import SetLimit, Start
 from core.scheduling.model import JobState
 from tests.live import host
@@ -72,7 +73,7 @@ def test_an_engine_that_comes_back_is_waited_for_and_the_run_goes_on(daemon, tmp
 
 @pytest.mark.long
 def test_an_engine_that_stays_away_ends_the_run_in_one_sentence(daemon, tmp_path):
-    with opened(daemon.url, tmp_path, printing("a"), reconnect_within=1.5) as engine:
+    with opened(daemon.url, tmp_path, printing("a"), options=FollowOptions(1.5)) as engine:
         started(engine)
         daemon.kill()
         begin = time.monotonic()

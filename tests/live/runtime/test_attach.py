@@ -101,7 +101,7 @@ def test_a_worker_that_is_killed_while_it_controls_leaves_nothing_behind(
         "PHASEDOCK_DOCKER": settings.docker,
         "PHASEDOCK_CONTROL": "on",
     }
-    task = space.live.policies.attach("local", "flowcon", FAST, Mode.CONTROL)
+    task = space.live.policies.attach("local", "flowcon", FAST, Mode.CONTROL, may_raise=True)
     command = [sys.executable, "-m", "core.cli", "worker"]
     first = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[3])
     try:

@@ -38,7 +38,9 @@ def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_
             )
             before = docker_limits(job)
             worker.start()
-            task = space.live.policies.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL)
+            task = space.live.policies.attach(
+                "local", "flowcon", {"itval": 1.0}, Mode.CONTROL, may_raise=True
+            )
             until(lambda: docker_limits(job) != before)
         daemon.kill()
         failed = ended(space, task)
@@ -90,7 +92,7 @@ def test_a_worker_that_is_asked_to_end_puts_limits_back_before_it_does(
     worker = worker_for(space)
     worker.start()
     try:
-        task = space.live.policies.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL)
+        task = space.live.policies.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL, may_raise=True)
         until(lambda: kernel_quota(job) != kernel)
         assert worker.stop(20)
         assert (docker_limits(job), kernel_quota(job)) == (before, kernel)

@@ -127,3 +127,22 @@ def test_minutes_of_watching_say_a_limit_once_though_it_never_comes_true(files):
     assert [said.before for said in attached.entries] == [None, 0.25, 0.5, 2.0]
     assert attached.entries[0].text == "Would pause."
     assert attached.resizes == 3
+
+
+def test_activity_says_where_an_owner_bounds_a_limit_and_when_the_bound_changes(files):
+    files.lock.parent.mkdir()
+    activity = ActivityLog(files, AttachedPolicy("t", "flowcon", Mode.CONTROL), 0.0)
+
+    def seen(number, bound, *actions):
+        job = Job("job", JobState.RUNNING, "local", limit=0.5, owner_cores=bound)
+        observed = Observation(number, 10.0 * number, Trigger.TICK, (), (job,))
+        return Entry(observed, actions, (), (), None, ())
+
+    activity.take(seen(0, 0.6, SetLimit("job", 2.0)), IDS)
+    activity.take(seen(1, 0.6, SetLimit("job", 1.0)), IDS)
+    activity.take(seen(2, 0.4), IDS)
+    attached, _ = read_attached(files.attached)
+    assert [(each.text, each.before, each.after) for each in attached.entries] == [
+        ("Somebody else changed its limits: 0.40 cores at most from now on.", None, None),
+        ("From 0.50 cores to 0.60 cores. It stays at the 0.60 cores that its owner allows.", 0.5, 0.6),
+    ]

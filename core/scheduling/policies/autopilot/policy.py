@@ -270,7 +270,7 @@ class _SteeringRound:
 
     def _steer_new(self, job: Job, use: Use, worker: str) -> SteeredContainer:
         initial = Limits(job.limit, job.memory_limit)
-        states = self._begin_states(self._fitted, use, worker, job.memory_limit)
+        states = self._begin_states(self._fitted, use, job, worker, job.memory_limit)
         container = SteeredContainer(*states, initial, job.kills, initial)
         return self._request_limits(
             job, worker, container, (cpu.DECIDED, "It was seen for the first time."), ""
@@ -280,6 +280,7 @@ class _SteeringRound:
         self,
         fitted: FittedPolicy,
         use: Use,
+        job: Job,
         worker: str,
         limit: float | None,
         before: MemoryState | None = None,
@@ -288,10 +289,14 @@ class _SteeringRound:
         settings, clock = self._settings, fitted.clock
         cores = bytes_ = None
         if fitted.cpu is not None:
-            cores = cpu.begin_cpu(fitted.cpu, clock, settings, use, self._capacity[worker])
+            cores = cpu.begin_cpu(fitted.cpu, clock, settings, use, self._max_cores(job, worker))
         if fitted.memory is not None and settings.memory:
             bytes_ = memory.begin_memory(fitted.memory, clock, use, limit, before)
         return cores, bytes_
+
+    def _max_cores(self, job: Job, worker: str) -> float:
+        """Return the most cores for a job: its worker's, or fewer where its owner set a bound."""
+        return min(self._capacity[worker], inf if job.max_cores is None else job.max_cores)
 
     def _update_familiarity(
         self, job: Job, container: SteeredContainer, use: Use, worker: str
@@ -315,7 +320,7 @@ class _SteeringRound:
         )
         self.reasons.append(Reason(UNFAMILIAR_RULE, text, job.id, worker, (("strange", strange),)))
         memory_target = None if container.memory is None else container.memory.target
-        cores, bytes_ = self._begin_states(to, use, worker, memory_target, container.memory)
+        cores, bytes_ = self._begin_states(to, use, job, worker, memory_target, container.memory)
         if cores is not None and container.cpu is not None:  # it keeps its cores until the rule has data
             cores = cores._replace(target=max(cores.target, container.cpu.target))
         return replace(container, cpu=cores, memory=bytes_, is_unfamiliar=not container.is_unfamiliar)
@@ -331,7 +336,7 @@ class _SteeringRound:
                 settings,
                 container.cpu,
                 use,
-                self._capacity[worker],
+                self._max_cores(job, worker),
                 limited=is_same_limit(job.limit, container.requested_limits.cores),
             )
             container = replace(container, cpu=cores)
@@ -342,7 +347,7 @@ class _SteeringRound:
                 settings,
                 container.memory,
                 use,
-                self._bytes[worker],
+                min(self._bytes[worker], inf if job.owner_memory is None else job.owner_memory),
                 growth_at=(UNKNOWN_GROWTH if growth is None or container.is_unfamiliar else growth).factor_at,
             )
             container = replace(container, memory=bytes_)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from core.bootstrap import open_workspace
+from core.engines.values import FollowOptions
 from core.live.queue.feed import FedEngine
 
 
@@ -31,7 +32,7 @@ class Follower:
         keeper = live.saved_limits.keeper(owner)
         self.host = live.engines.host("demo", keeper, lambda _: True)
         self.real = live.engines.adopt(
-            self.host, space.settings.home / "live", lambda _: True, lambda: None, 1.0, 1.0
+            self.host, space.settings.home / "live", lambda _: True, lambda: None, FollowOptions(1.0, 1.0)
         )
         self.fed = live.queue.fed("demo", self.real, self.real, starts=True)
         assert isinstance(self.fed, FedEngine)
