@@ -26,7 +26,7 @@ from core.units import Unit, format_duration
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.traces.model import TraceSet
+    from core.traces.model import Feature, TraceSet
 
 
 Floats = npt.NDArray[np.float64]
@@ -181,6 +181,9 @@ class Demand:
     unit: Unit = Unit.PLAIN
     #: What each container was given at each sample (its limit), shape (n,), or None if unknown.
     limits: Floats | None = None
+    #: The limit that bounded each sample's use, so that its demand may have been higher (it is censored), NaN
+    #: where none did, shape (n,); None without any.
+    bounds: Floats | None = None
 
     def only(self, containers: Sequence[int] | Integers) -> Demand:
         """The demand of containers selected by index, in that order (a copy)."""
@@ -189,7 +192,8 @@ class Demand:
     def on(self, fleet: Fleet, samples: Integers) -> Demand:
         """The demand of selected samples, with the fleet that they form."""
         limits = None if self.limits is None else self.limits[samples]
-        return replace(self, fleet=fleet, values=self.values[samples], limits=limits)
+        bounds = None if self.bounds is None else self.bounds[samples]
+        return replace(self, fleet=fleet, values=self.values[samples], limits=limits, bounds=bounds)
 
     def with_(self, **changes: Any) -> Demand:
         """The demand with other fields."""
@@ -330,13 +334,37 @@ def _demands(traces: TraceSet, fleet: Fleet) -> dict[Resource, Demand]:
             ),
             None,
         )
-        demands[resource] = Demand(fleet, resource, values, feature.unit, limits)
+        bounds = bounding_limits(traces, resource, feature)
+        demands[resource] = Demand(fleet, resource, values, feature.unit, limits, bounds)
     if not demands:
         raise InputError(
             "These traces have neither CPU nor memory usage, so there is nothing to allocate.",
             "Say in the mapping which columns are CPU and memory.",
         )
     return demands
+
+
+AT_LIMIT, THROTTLED = 0.97, 0.05
+"""The share of its limit, and of throttled periods, from which on use says only that demand is no less."""
+
+
+def bounding_limits(traces: TraceSet, resource: Resource, feature: Feature) -> Floats | None:
+    """Return the limit that bounded the use of each sample, NaN where none did, shape (n,); None without any.
+
+    A limit bounds a sample that used at least `AT_LIMIT` of it, or, for CPU, that was throttled in more than
+    `THROTTLED` of its periods; where that limit is not recorded, the use itself stands for it.
+    """
+    used = traces.column(feature.name).astype(np.float64)
+    limits, is_bounded = np.full(traces.n_samples, np.nan), np.zeros(traces.n_samples, bool)
+    for each, values in zip(traces.features, traces.columns, strict=True):
+        if each.role is ROLES[resource][-1] and each.unit is feature.unit:
+            set_ = values.astype(np.float64)
+            limits = np.where(is_limit(set_, each.unit), set_, np.nan)
+            is_bounded |= used >= AT_LIMIT * limits
+        elif resource is Resource.CPU and "throttled" in each.name and each.unit is Unit.SHARE:
+            is_bounded |= values > THROTTLED
+    bounds = np.where(is_bounded, np.fmax(limits, used), np.nan)
+    return bounds if is_bounded.any() else None
 
 
 def is_limit(values: Floats, unit: Unit) -> Truths:

@@ -11,6 +11,7 @@ from app.pages.provisioning.results import RESOURCES
 from app.ui.basics import Node, card, phase_badge
 from app.ui.tables import html_table
 from core.provisioning.fleet import Resource
+from core.provisioning.verdict.table import AT_LEAST
 from core.tables import Column, Table
 from core.units import DASH, Unit, format_share, format_value, phase_name
 
@@ -76,6 +77,9 @@ def _phase_cell(at: int, unit: Unit, tolerance: float, row: Sequence[Any]) -> No
         title = f"{basis}; {'tested on held-out containers' if each.tested else 'not tested on others'}"
     bad = each.tested and each.time_short is not None and each.time_short > tolerance
     return html.Span(
-        [format_value(each.amount, unit), html.Span(short, className=f"small {'bad' if bad else 'ink3'}")],
+        [
+            f"{AT_LEAST if each.at_least else ''}{format_value(each.amount, unit)}",
+            html.Span(short, className=f"small {'bad' if bad else 'ink3'}"),
+        ],
         title=title,
     )

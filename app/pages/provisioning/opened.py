@@ -10,7 +10,7 @@ from dash import dcc, html
 from app.context import address, workspace
 from app.figures.provisioning.typical import Lines, typical
 from app.pages.provisioning import results
-from app.pages.provisioning.results import FORMATS, often_resized
+from app.pages.provisioning.results import FORMATS, RESOURCES, often_resized
 from app.ui.basics import Node, aria, data, icon, notice, phase_badge, strip
 from app.ui.graph import graph
 from app.ui.links import segments
@@ -18,7 +18,7 @@ from core.errors import PhaseDockError
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.savings import money
 from core.provisioning.verdict.table import Evidence
-from core.provisioning.verdict.verdict import KEEP
+from core.provisioning.verdict.verdict import KEEP, bounded_sentence
 from core.traces.model import Role
 from core.units import (
     format_duration,
@@ -44,7 +44,7 @@ _PASTED = ("patch", "vpa", "docker")
 def opened(card: Card, row: WorkloadRow, result: Result, view: View, choice: Choice) -> html.Div:
     """The inside of a row."""
     tolerance = float(result.report["settings"]["tolerance"])
-    reasons = [_cpu(card, row, tolerance), _memory(card, row), _steering(card, view, choice)]
+    reasons = [*_bounded(card), _cpu(card, row, tolerance), _memory(card, row), _steering(card, view, choice)]
     phases = _phases(card) if row.evidence is Evidence.NONE else None
     why = [html.H3("Why"), html.Ul([html.Li(each) for each in reasons if each is not None])]
     return html.Div(
@@ -138,6 +138,15 @@ def _keys(line: Line, now: float, fixed: float | None) -> list[Node]:
         text = f"steered by {line.steered.policy}, {format_value(line.steered.amount, line.unit)} on average"
         keys.append(html.Span(text, className="key steered"))
     return keys
+
+
+def _bounded(card: Card) -> list[Node]:
+    """Which resources runs were bounded in by their own limits, so that more may be needed."""
+    return [
+        [html.B(f"{RESOURCES[line.resource.value]}. "), bounded_sentence(line.fixed.evidence)]
+        for line in card.lines
+        if line.fixed is not None and line.fixed.at_least
+    ]
 
 
 def _cpu(card: Card, row: WorkloadRow, tolerance: float) -> Node:

@@ -13,7 +13,7 @@ from app.ui.links import link
 from app.ui.tables import download
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.savings import assumptions, money
-from core.provisioning.verdict.table import RULES, Evidence
+from core.provisioning.verdict.table import AT_LEAST, RULES, Evidence
 from core.provisioning.verdict.verdict import mean_over
 from core.units import (
     DASH,
@@ -261,7 +261,7 @@ def _amount(amount: Amount | None, most: float, name: str) -> Node:
     now, then = (_plain(value / scale) for value in (amount.now, amount.recommended))
     ends: list[Node] = [now, html.Span(" keep", className="ink3")]
     if not amount.keeps:
-        ends = [now, f" {ARROW} ", html.B(then)]
+        ends = [now, f" {ARROW} ", html.B(f"{AT_LEAST if amount.at_least else ''}{then}")]
     source = (
         "recorded request or limit" if amount.is_recorded else "observed peak, no request is recorded for all"
     )

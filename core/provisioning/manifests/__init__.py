@@ -100,6 +100,7 @@ def _row(card: Card, line: Line, option: Option) -> dict[str, Any]:
         "exported": option is line.fixed and can_be_written(card, line),
         "amount": option.amount,
         "request": values.get("request"),
+        "at_least": option.at_least,
         "saved_per_container": line.now - option.amount,
         "saved_low": interval[0],
         "saved_high": interval[1],

@@ -29,13 +29,16 @@ class Evidence(StrEnum):
     STRONG = "strong"
 
 
+AT_LEAST = "≥ "
+"""Before an amount that runs at their own limit need at least."""
+
 MIN_RUNS = 4
 _KILLED = {Evidence.STRONG: 0.125, Evidence.GOOD: 1 / 3}
 """The share of runs that may yet run out of memory, at most, with 95% confidence."""
 RULES = {
     Evidence.NONE: f"Fewer than {MIN_RUNS} held-out runs.",
     Evidence.FAIR: f"{MIN_RUNS} held-out runs or more; the 95% interval of the time short is not known, or "
-    "what is allowed lies inside it.",
+    "what is allowed lies inside it, or runs were at their own limit.",
     Evidence.GOOD: "What is allowed lies outside the 95% interval of the time short; at most a third of runs "
     "may be killed (95% bound).",
     Evidence.STRONG: "What is allowed lies outside the 95% interval of the time short; at most one run in "
@@ -56,6 +59,8 @@ class Amount:
     unit: Unit
     #: Whether no fixed amount held, so that the present one stays.
     keeps: bool
+    #: Whether runs were at their own limit, so that at least the recommended amount is needed.
+    at_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +130,8 @@ def _amount(line: Line | None) -> Amount | None:
     option = None if line is None else line.recommended
     if line is None or option is None:
         return None
-    return Amount(line.now, line.with_limit == line.of, option.amount, line.unit, keeps=option.method == KEEP)
+    is_recorded, keeps = line.with_limit == line.of, option.method == KEEP
+    return Amount(line.now, is_recorded, option.amount, line.unit, keeps, option.at_least)
 
 
 def _tested(line: Line | None) -> Mapping[str, Any] | None:
@@ -159,6 +165,8 @@ def evidence_of(
         return Evidence.NONE
     if runs < MIN_UNITS or (kills is not None and kills["events"]):
         return Evidence.FAIR
+    if any(figures is not None and figures.get("at_least") for figures in (short, kills)):
+        return Evidence.FAIR
     if short is not None and short["short_low"] <= tolerance < short["short_high"]:
         return Evidence.FAIR
     bound = unseen(runs)
@@ -181,6 +189,9 @@ def workloads_table(verdict: Verdict, tolerance: float, currency: str) -> Table:
     return Table("workloads", columns, rows_of(verdict, tolerance))
 
 
+_RECOMMENDED = ("recommended", "recommended_unit", "at_least")
+
+
 def _amounts(resource: Resource, title: str) -> tuple[Column, Column]:
     """What a container has now and should have."""
 
@@ -188,8 +199,15 @@ def _amounts(resource: Resource, title: str) -> tuple[Column, Column]:
         amount: Amount | None = getattr(row, resource.value)
         return None if amount is None else (getattr(amount, name), amount.unit)
 
+    def recommended(row: WorkloadRow) -> tuple[float, Unit, bool] | None:
+        amount: Amount | None = getattr(row, resource.value)
+        return None if amount is None else (amount.recommended, amount.unit, amount.at_least)
+
     def show(value: tuple[float, Unit]) -> str:
         return format_value(*value)
+
+    def show_recommended(value: tuple[float, Unit, bool]) -> str:
+        return f"{AT_LEAST if value[2] else ''}{format_value(*value[:2])}"
 
     return (
         Column(
@@ -197,8 +215,8 @@ def _amounts(resource: Resource, title: str) -> tuple[Column, Column]:
             parts=(f"{resource.value}_now", f"{resource.value}_unit"),
         ),
         Column(
-            f"{resource.value}", f"{title} recommended", show, lambda row: part("recommended", row),
-            parts=(f"{resource.value}_recommended", f"{resource.value}_recommended_unit"),
+            f"{resource.value}", f"{title} recommended", show_recommended, recommended,
+            parts=tuple(f"{resource.value}_{name}" for name in _RECOMMENDED),
         ),
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from core.provisioning.fleet import Resource
 from core.provisioning.verdict.choice import pick, units
 from core.provisioning.verdict.savings import PriceSettings, running, saved
 from core.provisioning.verdict.standing import Standing, State, standing
-from core.units import Unit, phase_name
+from core.units import Unit, format_share, phase_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,6 +48,8 @@ class Option:
     standing: Standing
     #: Whether it did what it promises where it was tested.
     keeps_promise: bool
+    #: Whether containers' own limits bounded the use that decides it, so that at least that is needed.
+    at_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,9 @@ class PhaseAmount:
 
     #: The phase's id; −1 is warm-up.
     phase: int
-    #: The amount, in the resource's unit.
+    #: The amount, in the resource's unit, and whether at least that is needed, as for an `Option`.
     amount: float
+    at_least: bool
     #: How many containers in this phase it was made from.
     made_from: int
     #: Whether it was judged on other containers than those.
@@ -286,6 +289,8 @@ class _VerdictBuilder:
             tested=tested,
             groups=groups,
         )
+        if evidence.get("at_least") and trust.state in (State.SAFE, State.OPEN, State.FEW):
+            trust = replace(trust, state=State.OPEN, sentence=bounded_sentence(evidence))
         return Option(
             method=method,
             policy=policy,
@@ -296,6 +301,7 @@ class _VerdictBuilder:
             interval=None if low is None or high is None else (low, high),
             standing=trust,
             keeps_promise=trust.state is not State.BROKEN and (not tested or self._keeps(evidence, resource)),
+            at_least=bool(evidence.get("at_least")),
         )
 
     def _at_once(self, entry: Mapping[str, Any]) -> float:
@@ -322,10 +328,17 @@ class _VerdictBuilder:
         return bool(evidence["under_time_0"] <= _FAR * self.report["settings"]["tolerance"])
 
 
+def bounded_sentence(evidence: Mapping[str, Any]) -> str:
+    """Say that limits of containers bounded what they used, and what to do."""
+    share = format_share(float(evidence["bounded"]), 0)
+    return f"Limited by its own limit in {share} of the time: raise the limit and record again."
+
+
 def _phase_amount(entry: Mapping[str, Any]) -> PhaseAmount:
     return PhaseAmount(
         phase=entry["phase"],
         amount=entry["request"],
+        at_least=bool(entry.get("at_least")),
         made_from=entry["made_from"],
         tested=entry["tested"],
         time_short=entry["under_time_0"],

@@ -38,18 +38,93 @@ _ROUNDING = 1e-12
 # exceeds for more than the tolerated share of its time, for memory the highest use plus headroom, because too
 # little memory kills. It is made from all containers, and judged as policies are: in each fold, what is made
 # of the others is applied to those held out. The same rule on the samples in one phase gives its amount.
+#
+# Use at its limit is not need: of such a sample only is known that the demand was at least that (it is right
+# censored). The time above an amount is then what Kaplan and Meier estimate (1958, J. Am. Stat. Assoc. 53),
+# and where more than `MAX_CENSORED` of the samples that decide are censored, the amount is "at least".
+
+MAX_CENSORED = 0.2
+"""The share of what decides an amount that its container's own limit may have bounded."""
 
 
-def smallest_amounts(demand: Demand, tolerance: float, headroom: float) -> Floats:
-    """The smallest fixed amount that is enough for each container, shape (n_containers,)."""
+@dataclass(frozen=True, eq=False)
+class Needs:
+    """The smallest fixed amount that is enough, for some containers or stretches of them."""
+
+    #: The amounts, shape (n,).
+    amount: Floats
+    #: Whether a limit bounded what decides it, so that at least that is needed, shape (n,).
+    at_least: Truths
+
+    def __getitem__(self, chosen: Integers | Truths) -> Needs:
+        return Needs(self.amount[chosen], self.at_least[chosen])
+
+    @property
+    def is_at_least(self) -> bool:
+        """Whether the largest amount is one that is at least needed, or too many others are."""
+        decides = bool(self.at_least[int(np.argmax(self.amount))])
+        return decides or float(self.at_least.mean()) > MAX_CENSORED
+
+
+def smallest_amounts(demand: Demand, tolerance: float, headroom: float) -> Needs:
+    """The smallest fixed amount that is enough for each container."""
     fleet = demand.fleet
     return _smallest_enough(demand, np.arange(fleet.n_samples), fleet.offsets, tolerance, headroom)
 
 
 def _smallest_enough(
     demand: Demand, samples: Integers, offsets: Integers, tolerance: float, headroom: float
-) -> Floats:
+) -> Needs:
     """The smallest amount that is enough for each stretch of the chosen samples, shape (n_stretches,)."""
+    amounts = _uncensored_amounts(demand, samples, offsets, tolerance, headroom)
+    at_least = np.zeros(len(amounts), bool)
+    if demand.bounds is None:
+        return Needs(amounts, at_least)
+    bounds = demand.bounds[samples]
+    is_bounded = np.isfinite(bounds)
+    for number in np.flatnonzero(np.logical_or.reduceat(is_bounded, offsets[:-1])).tolist():
+        part = slice(offsets[number], offsets[number + 1])
+        values, seconds, mine = (
+            demand.values[samples[part]],
+            demand.fleet.seconds[samples[part]],
+            is_bounded[part],
+        )
+        if demand.resource is Resource.CPU:
+            amounts[number] = amount_exceeded_for(values, seconds, mine, tolerance)
+        decides = values >= min(amounts[number], values.max())
+        at_least[number] = seconds[decides & mine].sum() > MAX_CENSORED * seconds[decides].sum()
+        if not np.isfinite(amounts[number]):
+            amounts[number] = values.max()
+        if at_least[number]:
+            amounts[number] = max(amounts[number], bounds[part][mine].max())
+    return Needs(amounts, at_least)
+
+
+def amount_exceeded_for(values: Floats, seconds: Floats, censored: Truths, tolerance: float) -> float:
+    """The smallest amount that demand exceeds for at most a share of the time; infinite if none is known.
+
+    Parameters
+    ----------
+    values, seconds
+        Use of the samples and the time that each stands for, shape (n,).
+    censored
+        Whether the demand of each may have been higher, shape (n,).
+    tolerance
+        The share of the time.
+    """
+    order = np.lexsort((censored, values))  # at the same value, what was not bounded comes first
+    weights = seconds[order]
+    at_risk = np.cumsum(weights[::-1])[::-1]
+    lost = np.where(censored[order], 0.0, np.minimum(weights / at_risk, 1.0))
+    above = np.cumprod(1.0 - lost)
+    enough = np.flatnonzero(above <= tolerance * (1.0 + _ROUNDING))
+    return float(values[order][enough[0]]) if len(enough) else np.inf
+
+
+def _uncensored_amounts(
+    demand: Demand, samples: Integers, offsets: Integers, tolerance: float, headroom: float
+) -> Floats:
+    """The amounts of all stretches if each sample's use were its demand, shape (n_stretches,)."""
     values, seconds = demand.values[samples], demand.fleet.seconds[samples]
     if demand.resource is Resource.MEMORY:
         return np.maximum.reduceat(values, offsets[:-1]) * (1.0 + headroom)
@@ -70,8 +145,8 @@ class PhaseNeeds:
     #: Which container and which phase (−1 is warm-up) each entry is of, shape (n_entries,).
     container: Integers
     phase: Integers
-    #: The amounts, shape (n_entries,).
-    amount: Floats
+    #: What is needed in each, n_entries of them.
+    needs: Needs
 
     def of(self, containers: Integers) -> Integers:
         """The entries of some containers."""
@@ -88,8 +163,8 @@ def smallest_by_phase(demand: Demand, tolerance: float, headroom: float) -> Phas
     container, phase = fleet.container[order], fleet.labels[order].astype(np.int64)
     changed = (container[1:] != container[:-1]) | (phase[1:] != phase[:-1])
     begins = np.append(0, np.flatnonzero(changed) + 1)
-    amounts = _smallest_enough(demand, order, np.append(begins, fleet.n_samples), tolerance, headroom)
-    return PhaseNeeds(container[begins], phase[begins], amounts)
+    needs = _smallest_enough(demand, order, np.append(begins, fleet.n_samples), tolerance, headroom)
+    return PhaseNeeds(container[begins], phase[begins], needs)
 
 
 _STEPS = {Unit.CORES: 0.01, Unit.BYTES: 2.0**20, Unit.SHARE: 0.001}
@@ -152,14 +227,21 @@ class Side:
     headroom: float
 
     @cached_property
-    def enough(self) -> Floats:
-        """The fixed amount that would be enough for each container, shape (n_containers,)."""
+    def enough(self) -> Needs:
+        """The fixed amount that would be enough for each container, n_containers of them."""
         return smallest_amounts(self.demand, self.tolerance, self.headroom)
 
     @cached_property
     def enough_by_phase(self) -> PhaseNeeds | None:
         """The sufficient fixed amount by container and phase; None without a phase model."""
         return smallest_by_phase(self.demand, self.tolerance, self.headroom)
+
+    @cached_property
+    def bounded_seconds(self) -> Floats:
+        """How long a limit bounded the use of each container, shape (n_containers,)."""
+        bounds, seconds = self.demand.bounds, self.demand.fleet.seconds
+        is_bounded = np.zeros(len(seconds)) if bounds is None else np.isfinite(bounds)
+        return _per_container(self.demand, seconds * is_bounded)
 
     @cached_property
     def seconds(self) -> Floats:
@@ -261,8 +343,8 @@ class _EvidenceBuilder:
         """The fixed amount from all containers, judged as made in each fold from those of the others."""
         side = self.side
         enough = side.enough[selected]
-        request = rounded_up(float(enough.max()), side.demand.unit)
-        amounts = side.from_others(enough, selected)
+        request = rounded_up(float(enough.amount.max()), side.demand.unit)
+        amounts = side.from_others(enough.amount, selected)
         tested = bool(np.isfinite(amounts).all())
         demand, ids = side.demand.only(selected), side.names(selected)
         given = amounts if tested else np.full(len(selected), request)
@@ -274,6 +356,10 @@ class _EvidenceBuilder:
             "amount": request,
             "request": request,
             "tested": tested,
+            "at_least": enough.is_at_least,
+            "bounded": float(
+                side.bounded_seconds[selected].sum() / max(side.seconds[selected].sum(), _ROUNDING)
+            ),
             "made_from": ids,
             "folds": self._fold_amounts(amounts, selected) if tested else [],
             "on_all": {name: _figures(alone, ids)[name] for name in ("under_time_0", "events")},
@@ -304,9 +390,9 @@ class _EvidenceBuilder:
         amounts = []
         for phase in sorted(set(needs.phase[entries].tolist()), key=lambda number: (number < 0, number)):
             chosen = entries[needs.phase[entries] == phase]
-            containers, enough = needs.container[chosen], needs.amount[chosen]
-            request = rounded_up(float(enough.max()), side.demand.unit)
-            others = side.from_others(enough, containers)
+            containers, enough = needs.container[chosen], needs.needs[chosen]
+            request = rounded_up(float(enough.amount.max()), side.demand.unit)
+            others = side.from_others(enough.amount, containers)
             tested = bool(np.isfinite(others).any())
             given = np.full(fleet.n_containers, np.nan)
             given[containers] = others if tested else request
@@ -318,7 +404,8 @@ class _EvidenceBuilder:
                 {
                     "phase": phase,
                     "request": request,
-                    "made_from": len(enough),
+                    "made_from": len(containers),
+                    "at_least": enough.is_at_least,
                     "tested": tested and lasting > 0,
                     "judged_seconds": lasting,
                     "under_time_0": float(fleet.seconds[short].sum()) / lasting if lasting > 0 else None,
