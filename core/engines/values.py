@@ -97,25 +97,25 @@ class HostInfo:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """One reading of a container's counters."""
+    """One reading of a container's counters; None for each that was not measured."""
 
     #: Seconds of this machine's monotonic clock.
     time: float
     #: Core-seconds used.
-    cpu_seconds: float
+    cpu_seconds: float | None
     #: Working set in bytes.
     memory: int | None
     #: Bytes from and to block devices.
-    io_read: int = 0
-    io_written: int = 0
+    io_read: int | None = None
+    io_written: int | None = None
     #: Bytes over its own network interfaces, without the loopback.
-    net_received: int = 0
-    net_sent: int = 0
+    net_received: int | None = None
+    net_sent: int | None = None
     #: Passed periods of its quota, and throttled ones.
-    periods: int = 0
-    throttled_periods: int = 0
+    periods: int | None = None
+    throttled_periods: int | None = None
     #: Throttled thread-seconds.
-    throttled_seconds: float = 0.0
+    throttled_seconds: float | None = None
 
 
 def has_label(container: HasLabels) -> bool:

@@ -38,11 +38,11 @@ LIVE_FEATURES = (
 )
 """What is sampled of a container, as a trace set has it: a feature for each of `FIELDS` but the last."""
 
-KNOWN_ZERO = ("throttled", "io", "network")
-"""Of `FIELDS`, those that are 0 where they were not measured: no period passed, or no device was there."""
+THROTTLED = FIELDS.index("throttled")
+"""Of `FIELDS`, the one that is 0 where there is none: no period of a quota passed."""
 
 _FORGET_AFTER = 60.0
-_ZERO = frozenset(FIELDS.index(name) for name in (*KNOWN_ZERO, "withheld"))
+_ZERO = (THROTTLED, FIELDS.index("withheld"))
 
 
 class PeriodMeans:
@@ -69,8 +69,7 @@ class PeriodMeans:
 
 def _mean_row(rows: Sequence[Sequence[float]]) -> FloatArray:
     values = np.array(rows, np.float64)
-    zero = list(_ZERO)
-    values[:, zero] = np.where(np.isnan(values[:, zero]), 0.0, values[:, zero])
+    values[:, _ZERO] = np.nan_to_num(values[:, _ZERO], nan=0.0)
     return np.asarray(values.mean(axis=0))
 
 

@@ -60,24 +60,34 @@ class UsageReader:
 def usage_between(before: Counters | None, now: Counters) -> Usage:
     """Return the use between two readings of a container.
 
-    A counter that fell belongs to a container that was started again: there is no reading before.
+    A counter that fell belongs to a container that was started again: there is no reading before. Without
+    the counter of CPU that cannot be told, so there are no rates.
     """
     memory = None if now.memory is None else float(now.memory)
-    if before is None or now.time <= before.time or now.cpu_seconds < before.cpu_seconds:
+    used = None if before is None else _difference((now.cpu_seconds,), (before.cpu_seconds,))
+    if before is None or now.time <= before.time or used is None or used < 0:
         return Usage(None, memory)
     seconds = now.time - before.time
-    periods = now.periods - before.periods
-    held_back = now.throttled_periods - before.throttled_periods
-    io = now.io_read + now.io_written - before.io_read - before.io_written
-    traffic = now.net_received + now.net_sent - before.net_received - before.net_sent
+    periods = _difference((now.periods,), (before.periods,))
+    held_back = _difference((now.throttled_periods,), (before.throttled_periods,))
+    io = _difference((now.io_read, now.io_written), (before.io_read, before.io_written))
+    traffic = _difference((now.net_received, now.net_sent), (before.net_received, before.net_sent))
+    withheld = _difference((now.throttled_seconds,), (before.throttled_seconds,))
     return Usage(
-        (now.cpu_seconds - before.cpu_seconds) / seconds,
+        used / seconds,
         memory,
-        max(io, 0) / seconds,
-        max(traffic, 0) / seconds,
-        min(max(held_back / periods, 0.0), 1.0) if periods > 0 else None,
-        max(now.throttled_seconds - before.throttled_seconds, 0.0) / seconds,
+        None if io is None else max(io, 0) / seconds,
+        None if traffic is None else max(traffic, 0) / seconds,
+        min(max(held_back / periods, 0.0), 1.0) if periods and held_back is not None else None,
+        None if withheld is None else max(withheld, 0.0) / seconds,
     )
+
+
+def _difference(now: Sequence[float | None], before: Sequence[float | None]) -> float | None:
+    """The sum of counters less what it was before; None if one of them was not measured."""
+    if any(each is None for each in (*now, *before)):
+        return None
+    return sum(each for each in now if each is not None) - sum(each for each in before if each is not None)
 
 
 Rows: TypeAlias = "dict[str, tuple[float, ...]]"
@@ -206,12 +216,14 @@ def field_values(row: ContainerRow) -> tuple[float, ...]:
 
 
 def sum_totals(rows: Sequence[ContainerRow], cores: float | None, memory: float | None) -> Totals:
-    """Sums over containers, leaving out missing values."""
+    """Sums over containers, leaving out missing values; unknown where all are missing."""
     throttled = [row.throttled for row in rows if row.throttled is not None]
+    used = [row.cpu for row in rows if row.cpu is not None]
+    held = [row.memory for row in rows if row.memory is not None]
     return Totals(
-        cpu=math.fsum(row.cpu for row in rows if row.cpu is not None),
+        cpu=math.fsum(used) if used or not rows else None,
         cores=cores,
-        memory=math.fsum(row.memory for row in rows if row.memory is not None),
+        memory=math.fsum(held) if held or not rows else None,
         memory_total=memory,
         throttled=math.fsum(throttled) / len(throttled) if throttled else None,
         containers=len(rows),

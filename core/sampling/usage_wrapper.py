@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from math import isnan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from core.phases.model import WARM_UP
@@ -181,4 +182,5 @@ def _use(
     strange: bool = False,
 ) -> Use:
     used, memory, throttled, withheld = (float(values[at]) for at in (_CPU, _MEMORY, _THROTTLED, _WITHHELD))
-    return Use(time, used, memory, throttled, int(phase), code, strange, withheld)
+    known = None if isnan(memory) else memory
+    return Use(time, used, known, throttled, int(phase), code, strange, withheld)

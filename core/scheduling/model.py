@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
 from core.scheduling.fast_frozen_init import fast_frozen_init
@@ -62,11 +63,17 @@ class Worker:
     id: str
     #: Its cores.
     capacity: float
-    #: Cores in use lately, all containers together.
-    used: float = 0.0
+    #: Cores in use lately, all containers together; None if unknown.
+    used: float | None = 0.0
     #: Bytes in total and in use; None if unknown.
     memory: float | None = None
     memory_used: float | None = None
+
+    def free_memory(self, share: float) -> float:
+        """Return the unused bytes of a share of its memory: infinite without a size, 0 without its usage."""
+        if self.memory is None:
+            return inf
+        return 0.0 if self.memory_used is None else share * self.memory - self.memory_used
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +127,8 @@ class Use:
     time: float
     #: Mean cores used since then.
     cores: float
-    #: Bytes of its working set.
-    memory: float
+    #: Bytes of its working set; None if unknown.
+    memory: float | None
     #: The throttled share of its quota's periods; 0 without a quota.
     throttled: float = 0.0
     #: Phase and code by a phase model: −1 and None during warm-up and without a model.

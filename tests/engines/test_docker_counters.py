@@ -101,7 +101,7 @@ def test_a_reading_in_version_2(tmp_path):
     )
     found, cpu = reading(tmp_path, ControlGroup(2, folder, folder, folder, f"{folder}/io.stat", ""))
     assert (found.cpu_seconds, found.memory) == (2.5, 996_000)
-    assert (found.io_read, found.io_written, found.net_received, found.net_sent) == (4097, 8194, 0, 0)
+    assert (found.io_read, found.io_written, found.net_received, found.net_sent) == (4097, 8194, None, None)
     assert (found.periods, found.throttled_periods, found.throttled_seconds) == (40, 10, 1.5)
     assert (cpu.quota, cpu.period, cpu.weight) == (None, 100_000, 100)
 

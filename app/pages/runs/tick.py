@@ -359,7 +359,8 @@ def _workers(entry: Entry) -> html.Section:
 
 
 def _used_cores(worker: Worker) -> str:
-    return f"{format_number(worker.used)} of {format_cores(worker.capacity)}"
+    used = "–" if worker.used is None else format_number(worker.used)
+    return f"{used} of {format_cores(worker.capacity)}"
 
 
 def _history(series: dict[str, Any], job: str, tick: int) -> html.Section:

@@ -101,29 +101,48 @@ def parse_network(text: str) -> tuple[int, int]:
 def parse_stats(stats: Mapping[str, Any], time: float) -> Counters:
     """Return a reading from the answer of Docker's API to ``stats``, for both versions of control groups.
 
-    Memory is None without memory accounting. Raises KeyError or TypeError if the answer has no CPU.
+    What the answer lacks is None. Raises KeyError or TypeError if it has neither CPU nor memory.
     """
-    cpu, memory = stats["cpu_stats"], stats.get("memory_stats") or {}
-    throttled = cpu.get("throttling_data") or {}
-    stat = memory.get("stats") or {}
+    cpu, memory = stats.get("cpu_stats") or {}, stats.get("memory_stats") or {}
+    throttled, stat = cpu.get("throttling_data"), memory.get("stats") or {}
+    used, charged = (cpu.get("cpu_usage") or {}).get("total_usage"), memory.get("usage")
+    if used is None and charged is None:
+        raise KeyError("cpu_stats")
     inactive = stat.get("total_inactive_file", stat.get("inactive_file", 0))
-    read = written = 0
-    for entry in (stats.get("blkio_stats") or {}).get("io_service_bytes_recursive") or []:
-        read += entry["value"] if entry["op"].lower() == "read" else 0
-        written += entry["value"] if entry["op"].lower() == "write" else 0
-    nets = (stats.get("networks") or {}).values()
+    read, written = _sum_blocks((stats.get("blkio_stats") or {}).get("io_service_bytes_recursive"))
+    nets = stats.get("networks")
+    received, sent = (
+        None if nets is None else sum(net[key] for net in nets.values()) for key in ("rx_bytes", "tx_bytes")
+    )
+    throttling = (
+        None
+        if throttled is None
+        else Throttling(
+            throttled.get("periods", 0),
+            throttled.get("throttled_periods", 0),
+            throttled.get("throttled_time", 0) / 1e9,
+        )
+    )
     return Counters(
         time,
-        cpu["cpu_usage"]["total_usage"] / 1e9,
-        None if memory.get("usage") is None else max(memory["usage"] - inactive, 0),
+        None if used is None else used / 1e9,
+        None if charged is None else max(charged - inactive, 0),
         read,
         written,
-        sum(net["rx_bytes"] for net in nets),
-        sum(net["tx_bytes"] for net in nets),
-        throttled.get("periods", 0),
-        throttled.get("throttled_periods", 0),
-        throttled.get("throttled_time", 0) / 1e9,
+        received,
+        sent,
+        *(throttling or (None, None, None)),
     )
+
+
+def _sum_blocks(entries: Sequence[Mapping[str, Any]] | None) -> tuple[int | None, int | None]:
+    """Bytes read and written in entries of the API; None where the kernel counts none."""
+    if entries is None:
+        return None, None
+    read, written = (
+        sum(int(each["value"]) for each in entries if each["op"].lower() == op) for op in ("read", "write")
+    )
+    return read, written
 
 
 _LOG = logging.getLogger(__name__)
@@ -223,11 +242,10 @@ class CgroupReader:
         group = self._group(container)
         if group is None:
             return None
-        try:
-            return _read_v1(group) if group.version == 1 else _read_v2(group)
-        except OSError:
+        counters = _read_group(group)
+        if counters is None:
             self._groups.pop((container.id, container.pid), None)
-            return None
+        return counters
 
     def cpu_limits(self, container: Container) -> CpuLimits | None:
         """What the kernel enforces on a running container, or None where it cannot be read."""
@@ -259,9 +277,7 @@ class CgroupReader:
         return self._groups[key]
 
     def _find_group(self, container: Container) -> ControlGroup | None:
-        has_own_network = container.network not in ("host", "none") and not container.network.startswith(
-            "container:"
-        )
+        has_own_network = container.network != "host" and not container.network.startswith("container:")
         net = f"/proc/{container.pid}/net/dev" if has_own_network else ""
         try:
             membership = Path(f"/proc/{container.pid}/cgroup").read_text()
@@ -271,35 +287,44 @@ class CgroupReader:
         return None if group is None else replace(group, process=f"/proc/{container.pid}/io")
 
 
-def _read_v1(group: ControlGroup) -> Counters:
-    used = int(_read_text(group.usage + "/cpuacct.usage")) / 1e9
+def _read_group(group: ControlGroup) -> Counters | None:
+    """Read a group, each of its files for itself; None if it has neither CPU nor memory, so is gone."""
+    is_first = group.version == 1
+    cpu = _try_read(group.cpu + "/cpu.stat", str)
+    usage = _try_read(group.usage + "/cpuacct.usage", int) if is_first else None
     now = time.monotonic()
-    charged = int(_read_text(group.memory + "/memory.usage_in_bytes"))
-    inactive = parse_field(_read_text(group.memory + "/memory.stat"), "total_inactive_file")
-    read, written = _read_io(group, parse_io_v1(_read_text(group.io)))
-    received, transmitted = parse_network(_read_text(group.net)) if group.net else (0, 0)
-    throttling = parse_throttling_v1(_read_text(group.cpu + "/cpu.stat"))
-    return Counters(now, used, max(charged - inactive, 0), read, written, received, transmitted, *throttling)
+    charged = _try_read(group.memory + ("/memory.usage_in_bytes" if is_first else "/memory.current"), int)
+    key = "total_inactive_file" if is_first else "inactive_file"
+    inactive = _try_read(group.memory + "/memory.stat", lambda text: parse_field(text, key))
+    if is_first:
+        used = None if usage is None else usage / 1e9
+    else:
+        used = None if cpu is None else parse_field(cpu, "usage_usec") / 1e6
+    memory = None if charged is None or inactive is None else max(charged - inactive, 0)
+    if used is None and memory is None:
+        return None
+    throttling = (
+        (None, None, None) if cpu is None else (parse_throttling_v1 if is_first else parse_throttling_v2)(cpu)
+    )
+    traffic = _try_read(group.net, parse_network) if group.net else None
+    blocks = _read_io(group, _try_read(group.io, parse_io_v1 if is_first else parse_io_v2))
+    return Counters(now, used, memory, *(blocks or (None, None)), *(traffic or (None, None)), *throttling)
 
 
-def _read_v2(group: ControlGroup) -> Counters:
-    cpu = _read_text(group.cpu + "/cpu.stat")
-    now = time.monotonic()
-    charged = int(_read_text(group.memory + "/memory.current"))
-    inactive = parse_field(_read_text(group.memory + "/memory.stat"), "inactive_file")
-    read, written = _read_io(group, parse_io_v2(_read_text(group.io)))
-    received, transmitted = parse_network(_read_text(group.net)) if group.net else (0, 0)
-    used, throttling = parse_field(cpu, "usage_usec") / 1e6, parse_throttling_v2(cpu)
-    return Counters(now, used, max(charged - inactive, 0), read, written, received, transmitted, *throttling)
-
-
-def _read_io(group: ControlGroup, group_io: tuple[int, int]) -> tuple[int, int]:
-    """Block I/O of a group, at least that of its first process: some kernels count none for groups."""
+def _try_read(path: str, parse: Callable[[str], _T]) -> _T | None:
+    """Parse a kernel file; None if it is missing."""
     try:
-        read, written = parse_process_io(_read_text(group.process)) if group.process else (0, 0)
-    except OSError:  # it belongs to another user
-        return group_io
-    return max(read, group_io[0]), max(written, group_io[1])
+        return parse(_read_text(path))
+    except OSError:
+        return None
+
+
+def _read_io(group: ControlGroup, of_group: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Block I/O of a group, at least that of its first process: some kernels count none for groups."""
+    of_process = _try_read(group.process, parse_process_io) if group.process else None  # another user's: None
+    if of_group is None or of_process is None:
+        return of_process if of_group is None else of_group
+    return max(of_process[0], of_group[0]), max(of_process[1], of_group[1])
 
 
 def _read_cpu_v1(group: ControlGroup) -> CpuLimits:

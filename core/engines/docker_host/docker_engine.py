@@ -178,5 +178,9 @@ def _worker(shared: SharedState, worker: DockerWorker) -> Worker:
     """Return the present state of a worker; workers on one host all have its memory."""
     memory = float(worker.host.info().memory)
     return Worker(
-        worker.name, worker.capacity, shared.used[worker.name], memory, shared.memory_used.get(worker.name)
+        worker.name,
+        worker.capacity,
+        shared.used.get(worker.name),
+        memory,
+        shared.memory_used.get(worker.name),
     )

@@ -147,9 +147,10 @@ class LiveJob:
         return self._used_before + self._counted
 
     def count(self, counters: Counters) -> None:
-        """Add a reading of its container; a reset counter continues the total."""
-        if counters.memory is not None:
-            self.memory = float(counters.memory)
+        """Add a reading of its container; a reset counter continues the total, an unmeasured one stays."""
+        self.memory = None if counters.memory is None else float(counters.memory)
+        if counters.cpu_seconds is None:
+            return
         if counters.cpu_seconds < self._counted:
             self._used_before += self._counted
         self._counted = counters.cpu_seconds

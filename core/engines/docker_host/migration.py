@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
+from math import nan
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.shared_state import PULSE, compute_thread_count
@@ -200,9 +201,9 @@ def _resume_origin(move: _Move) -> str:
 
 
 def _read_cpu_seconds(host: Host, container: str) -> float:
-    """Return the core-seconds used by a container; 0 if it is gone."""
+    """Return the core-seconds used by a container; NaN, which compares with nothing, if not measured."""
     counters = host.counters([host.inspect(container)]).get(container)
-    return 0.0 if counters is None else counters.cpu_seconds
+    return nan if counters is None or counters.cpu_seconds is None else counters.cpu_seconds
 
 
 def _count(move: _Move, host: Host) -> None:

@@ -123,8 +123,8 @@ class SharedState:
         self.failures: list[Failure] = []
         self.triggers: set[Trigger] = set()
         self.reasons: dict[str, str] = {}
-        self.used: dict[str, float] = dict.fromkeys(self.workers, 0.0)
-        self.memory_used: dict[str, float] = {}
+        self.used: dict[str, float | None] = {}
+        self.memory_used: dict[str, float | None] = {}
         self.news_queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self.executor = ThreadPoolExecutor(8, thread_name_prefix="docker-engine")
         self.created: dict[str, tuple[Host, LiveJob]] = {}
@@ -207,23 +207,29 @@ class SharedState:
     def record_usage(
         self, host: Host, running: Mapping[str, Container], counters: Mapping[str, Counters]
     ) -> None:
-        """Compute the cores in use on a host's workers, by all containers together."""
+        """Compute what all containers together use on a host's workers; unknown if one is not measured."""
         now = time.monotonic()
         if now - self._measured_at.get(host.name, float("-inf")) < _MIN_INTERVAL:
             return
         self._measured_at[host.name] = now
         cores = int(host.info().cores)
         last = self._last_counters.get(host.name, {})
-        rates = {name: _compute_rate(last.get(name), read) for name, read in counters.items()}
+        rates = {name: _compute_rate(last.get(name), counters.get(name)) for name in running}
+        memory = _sum_known([counters[name].memory if name in counters else None for name in running])
         for worker in self.workers.values():
             if worker.host is host:
                 own_cpus = set(worker.cpus) if worker.cpus is not None else set(range(cores))
-                shares = ((rate, parse_cpus(running[name].cpuset, cores)) for name, rate in rates.items())
-                used = sum(rate * len(own_cpus & cpus) / len(cpus) for rate, cpus in shares)
-                self.used[worker.name] = min(used, worker.capacity)
-                self.memory_used[worker.name] = float(
-                    sum(read.memory for read in counters.values() if read.memory is not None)
+                cpus = {name: parse_cpus(running[name].cpuset, cores) for name in running}
+                shares = {name: len(own_cpus & cpus[name]) / len(cpus[name]) for name in running}
+                used = _sum_known(
+                    [
+                        None if rate is None else rate * shares[name]
+                        for name, rate in rates.items()
+                        if shares[name]
+                    ]
                 )
+                self.used[worker.name] = None if used is None else min(used, worker.capacity)
+                self.memory_used[worker.name] = memory
         self._last_counters[host.name] = counters
 
     def worker_of(self, host: Host, container: Container) -> DockerWorker | None:
@@ -241,11 +247,18 @@ class SharedState:
         return best_worker
 
 
-def _compute_rate(before: Counters | None, now: Counters) -> float:
-    """Return the cores in use between two readings."""
-    if before is None or now.time <= before.time:
-        return 0.0
+def _compute_rate(before: Counters | None, now: Counters | None) -> float | None:
+    """Return the cores in use between two readings; None without both."""
+    if before is None or now is None or now.time <= before.time:
+        return None
+    if now.cpu_seconds is None or before.cpu_seconds is None:
+        return None
     return max(now.cpu_seconds - before.cpu_seconds, 0.0) / (now.time - before.time)
+
+
+def _sum_known(values: Sequence[float | None]) -> float | None:
+    """Return a sum; None if a part of it is unknown."""
+    return None if None in values else float(sum(each for each in values if each is not None))
 
 
 def _check(workers: Sequence[DockerWorker], plans: Sequence[PlannedJob]) -> None:

@@ -21,8 +21,7 @@ from core.live.history.chunks import (
     raw_records,
     read,
 )
-from core.sampling.phases import KNOWN_ZERO, LIVE_FEATURES
-from core.sampling.values import FIELDS
+from core.sampling.phases import LIVE_FEATURES, THROTTLED
 from core.traces.model import TraceSet
 
 if TYPE_CHECKING:
@@ -126,8 +125,7 @@ def make_traces(stretches: Iterable[Stretch], period: float) -> TraceSet:
     """Return a trace set of at least one container, in the order of names; a long gap is a break."""
     ordered = sorted(stretches, key=lambda each: (each.container.name, each.container.id))
     values = np.concatenate([each.values for each in ordered])[:, : len(LIVE_FEATURES)].astype(np.float64)
-    zero = [FIELDS.index(name) for name in KNOWN_ZERO]
-    values[:, zero] = np.nan_to_num(values[:, zero], nan=0.0)
+    values[:, THROTTLED] = np.nan_to_num(values[:, THROTTLED], nan=0.0)
     finite = np.flatnonzero(np.isfinite(values).any(axis=0)).tolist()
     offsets = np.concatenate([[0], np.cumsum([len(each.time) for each in ordered])]).astype(np.int64)
     time = np.concatenate([each.time for each in ordered])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from core.live.queue.spec import JobSpec
     from core.live.queue.values import QueuedJob, Standing
     from core.live.view import LiveFiles
-    from core.sampling.values import EngineInfo
+    from core.sampling.values import EngineInfo, LiveView
     from core.scheduling.policies.deadline.outlook import Outlook
     from core.workspace.earlier_runs import EarlierRuns
     from core.workspace.records import TaskInfo
@@ -98,12 +98,17 @@ class Present:
         memory = None if spec.memory is None else float(spec.memory)
         profile = self.earlier.profile(spec.kind)
         terms = Terms(spec.least, spec.most, memory, 0, deadline, profile)
-        others = (*self._observe_containers(), *map(self._observe_job, self.jobs))
+        snapshot = self.files.snapshot
+        view = read_view(snapshot) if age(snapshot) < FRESH_FOR else None
+        others = (*self._observe_containers(view), *map(self._observe_job, self.jobs))
         job = name if all(each.id != name for each in others) else f"{name} (the new one)"
         new = Job(
             job, JobState.WAITING, arrived=now, request=spec.request, can_resize=spec.follows, terms=terms
         )
-        worker = Worker(self.engine.name, self.engine.cores or 1.0, memory=self.engine.memory)
+        held = [None] if view is None else [row.memory for row in view.rows]
+        known = None if None in held else sum(each for each in held if each is not None)
+        memory = None if known is None else self.engine.memory  # not part of a preview without samples
+        worker = Worker(self.engine.name, self.engine.cores or 1.0, memory=memory, memory_used=known)
         observation = Observation(0, now, Trigger.ARRIVAL, (worker,), others)
         outlook = predict_outlook(settings, observation, new)
         return Answer(now, spec.deadline, which, attached, history.runs, history.has_curve, outlook)
@@ -127,12 +132,11 @@ class Present:
             step_seconds=None if how is None else how.step_seconds,
         )
 
-    def _observe_containers(self) -> list[Job]:
+    def _observe_containers(self, view: LiveView | None) -> list[Job]:
         """Return the recently sampled containers that the policy steers beside submitted jobs."""
-        snapshot, now = self.files.snapshot, self.now
-        view = read_view(snapshot) if age(snapshot) < FRESH_FOR else None
         if view is None:
             return []
+        now = self.now
         submitted = {job.container for job in self.jobs}
         return [
             Job(row.name, JobState.RUNNING, self.engine.name, now, now, limit=row.cpu_limit)

@@ -67,12 +67,7 @@ class RequestContext:
         self.capacity = {worker.id: worker.capacity for worker in observation.workers}
         self.free = dict(self.capacity)
         self.largest_capacity = max(self.capacity.values(), default=0.0)
-        self.memory = {
-            worker.id: inf
-            if worker.memory is None
-            else self.settings.memory * worker.memory - (worker.memory_used or 0.0)
-            for worker in observation.workers
-        }
+        self.memory = {worker.id: worker.free_memory(self.settings.memory) for worker in observation.workers}
         self.targets: list[tuple[Job, str, float]] = []
         self.pending_starts, self.reasons = update_pending_starts(state.pending_starts, observation)
         self.jobs: list[Job] = []

@@ -137,6 +137,16 @@ def test_memory_is_steered_where_that_is_chosen():
     assert action.limit == pytest.approx(2 * GIB * 1.15 + 32 * 2**20)
 
 
+def test_memory_that_is_not_measured_is_not_steered():
+    engine = RecordedEngine({"a": [1.0] * 28}, {"a": [None] * 14 + [2 * GIB] * 14})
+    run(engine, memory=True)
+    (action,) = [each for each in engine.asked if isinstance(each, SetMemory)]
+    assert action.limit == pytest.approx(2 * GIB * 1.15 + 32 * 2**20)
+    unknown = RecordedEngine({"a": [1.0] * 14}, {"a": [None] * 14})
+    run(unknown, memory=True)
+    assert not any(isinstance(each, SetMemory) for each in unknown.asked)
+
+
 def test_a_book_adds_up_what_an_evaluation_says():
     rng = np.random.default_rng(3)
     cores = {name: rng.gamma(4, 0.3, 60).tolist() for name in ("a", "b", "c")}

@@ -48,7 +48,7 @@ def begin_memory(
     adviser: Adviser, clock: Clock, use: Use, limit: float | None, before: MemoryState | None = None
 ) -> MemoryState:
     """Return the state at a container's first sample under a policy; it keeps its limit."""
-    inner, advised = begin_advice(adviser, use, use.memory, clock.period)
+    inner, advised = begin_advice(adviser, use, _measured(use), clock.period)
     first_seen, peaks = (use.time, ()) if before is None else (before.first_seen, before.peaks)
     number = cycle_number(use.time + clock.period, first_seen, clock.cycle)
     return MemoryState(inner, advised, limit, use, first_seen, number, _update_peaks(peaks, use))
@@ -78,7 +78,8 @@ def step_memory(
         By how much what a container has used at most may still grow, by its age in seconds; infinite where
         that is not known. After ten minutes it is not asked.
     """
-    samples = (state.last, state.last.memory), (use, use.memory)
+    used = _measured(use)
+    samples = (state.last, _measured(state.last)), (use, used)
     inner, advised = continue_advice(adviser, state.inner, state.last_advice, samples, clock.period)
     number, peaks = (
         cycle_number(use.time + clock.period, state.first_seen, clock.cycle),
@@ -92,7 +93,7 @@ def step_memory(
     less = lowest_limit < (inf if target is None else target)
     if number != state.number:
         smaller = smaller + 1 if less else 0
-    if target is not None and use.memory > settings.full * target:
+    if target is not None and used > settings.full * target:
         target, smaller, why = min(max(target * settings.step, needed), capacity), 0, "It was nearly full."
     elif target is not None and needed > target:
         target, smaller, why = needed, 0, "More is needed now."
@@ -110,5 +111,13 @@ def safe_limit(
 
 def _update_peaks(peaks: tuple[tuple[float, float], ...], use: Use) -> tuple[tuple[float, float], ...]:
     """Return the peaks of the last ten minutes, with this sample."""
-    recent = [peak for peak in peaks if peak[0] >= use.time - PEAK_SECONDS and peak[1] > use.memory]
-    return (*recent, (use.time, use.memory))
+    used = _measured(use)
+    recent = [peak for peak in peaks if peak[0] >= use.time - PEAK_SECONDS and peak[1] > used]
+    return (*recent, (use.time, used))
+
+
+def _measured(use: Use) -> float:
+    """Return the bytes of a sample whose memory was measured; no other is given to this module."""
+    if use.memory is None:
+        raise ValueError("memory was not measured")
+    return use.memory

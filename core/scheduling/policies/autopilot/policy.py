@@ -91,12 +91,7 @@ class _FreeResources:
         self._unasked = settings.unasked
         self._free = {worker.id: worker.capacity for worker in observation.workers}
         self._largest = max(self._free.values(), default=0.0)
-        self._memory = {
-            worker.id: inf
-            if worker.memory is None
-            else settings.filled * worker.memory - (worker.memory_used or 0.0)
-            for worker in observation.workers
-        }
+        self._memory = {worker.id: worker.free_memory(settings.filled) for worker in observation.workers}
         for job in observation.jobs:
             if job.worker in self._free:
                 self._free[job.worker] -= self.request(job) if job.limit is None else job.limit
@@ -168,9 +163,9 @@ class SteeredContainer:
 
     @property
     def last_seen(self) -> float:
-        """The time of its last sample, seconds."""
+        """The time of its last sample that was acted on, seconds."""
         state = self.cpu or self.memory
-        return inf if state is None else state.last.time
+        return -inf if state is None else state.last.time
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +285,7 @@ class _SteeringRound:
         cores = bytes_ = None
         if fitted.cpu is not None:
             cores = cpu.begin_cpu(fitted.cpu, clock, settings, use, self._max_cores(job, worker))
-        if fitted.memory is not None and settings.memory:
+        if fitted.memory is not None and settings.memory and use.memory is not None:
             bytes_ = memory.begin_memory(fitted.memory, clock, use, limit, before)
         return cores, bytes_
 
@@ -340,7 +335,12 @@ class _SteeringRound:
                 limited=is_same_limit(job.limit, container.requested_limits.cores),
             )
             container = replace(container, cpu=cores)
-        if fitted.memory is not None and container.memory is not None:
+        if fitted.memory is None or use.memory is None:
+            pass  # what was not measured is not acted on
+        elif container.memory is None and settings.memory:
+            bytes_ = memory.begin_memory(fitted.memory, fitted.clock, use, job.memory_limit)
+            container = replace(container, memory=bytes_)
+        elif container.memory is not None:
             bytes_, why_bytes = memory.step_memory(
                 fitted.memory,
                 fitted.clock,

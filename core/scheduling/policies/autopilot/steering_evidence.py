@@ -154,7 +154,8 @@ class EvidenceBook:
         short = seconds if each.target.cores is not None and unlimited_cores > each.target.cores else 0.0
         if each.initial_limits.cores is None and job.request is None:
             each.unsteered = each.unsteered._replace(cores=max(each.unsteered.cores or 0.0, unlimited_cores))
-        if each.initial_limits.memory is None and job.terms_or_default.memory is None:
+        is_unlimited = each.initial_limits.memory is None and job.terms_or_default.memory is None
+        if is_unlimited and use.memory is not None:
             each.unsteered = each.unsteered._replace(memory=max(each.unsteered.memory or 0.0, use.memory))
         account = each.account.after(seconds, use, each.target, each.unsteered, short=short)
         each.account = account._replace(killed=max(account.killed, job.kills - each.kills))

@@ -227,9 +227,11 @@ class DeadlineAdmission:
         there = self.context.workers[worker]
         if there.memory is None or estimate.memory <= 0:
             return True
+        if there.memory_used is None:
+            return False
         names = {*self.context.read_worker(worker), *self.starting.get(worker, ())} - {estimate.job}
         reserved = sum(self.context.estimates[name].memory for name in names)
-        used = max(there.memory_used or 0.0, reserved)
+        used = max(there.memory_used, reserved)
         return bool(used + estimate.memory <= self.context.settings.memory * there.memory)
 
     def _unpromised(self, names: Iterable[str]) -> list[JobEstimate]:

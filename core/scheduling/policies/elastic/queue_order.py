@@ -115,8 +115,10 @@ class ElasticRound:
         worker = self.context.workers[name]
         if worker.memory is None:
             return True
+        if worker.memory_used is None:
+            return needed <= 0
         claimed = sum(holding.claim.memory for holding in self.books[name].holdings.values())
-        used = max((worker.memory_used or 0.0) + self._memory.get(name, 0.0), claimed)
+        used = max(worker.memory_used + self._memory.get(name, 0.0), claimed)
         return bool(used + needed <= self.settings.memory * worker.memory)
 
     def _waits_for_memory(self, first: QueuedJob) -> bool:

@@ -133,7 +133,7 @@ def choose_worker(
     if len(targets) == 1:
         to, lines, why = targets[0], "11–16", "has the least score"
     else:
-        used = {worker.id: worker.used for worker in workers}
+        used = _cores_in_use(workers)
         to = min(targets, key=lambda name: (used[name], name))
         lines, why = "17–21", f"uses least of the {len(targets)} with the least score"
     text = f"{job} moves from {current} to {to}, which {why}."
@@ -178,12 +178,17 @@ def count_containers(placed: Sequence[PlacedContainer], workers: Sequence[Worker
     return load
 
 
+def _cores_in_use(workers: Sequence[Worker]) -> dict[str, float]:
+    """Return the cores in use of every worker; all of them where that is unknown."""
+    return {worker.id: worker.capacity if worker.used is None else worker.used for worker in workers}
+
+
 def rebalance_as_resolved(
     placed: Sequence[PlacedContainer], workers: Sequence[Worker]
 ) -> tuple[RebalanceMove, ...]:
     """Return at most one migration."""
     load = count_containers(placed, workers)
-    used = {worker.id: worker.used for worker in workers}
+    used = _cores_in_use(workers)
     factor = -(-len(placed) // len(workers))
     target = min(load, key=lambda name: (load[name], used[name], name))
     if load[target] >= factor:
