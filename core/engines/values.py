@@ -60,6 +60,15 @@ class FollowOptions:
     may_raise: bool = False
 
 
+REPEATED: Final = "#"
+"""Before the number of a name that occurs again in a run; no container's own name has it."""
+
+
+def name_occurrence(name: str, occurrence: int) -> str:
+    """Return a job's name in a run; the second job of one name is ``name#2``."""
+    return name if occurrence == 1 else f"{name}{REPEATED}{occurrence}"
+
+
 class EngineKey(NamedTuple):
     """The identity of an engine: its name in the settings and its permanent id.
 

@@ -353,7 +353,9 @@ def _with_tasks(view: LiveView, files: LiveFiles, sessions: dict[str, TaskInfo])
         return replace(view, attached=_pending_policy(attach))
     policy = stored[0].policy
     phases = policy in POLICIES and POLICIES[policy].sees_use
-    rows = mark_rows(view.rows, stored[1], phases=phases)
+    names = stored[0].names
+    named = [replace(row, name=names[row.id]) if row.id in names else row for row in view.rows]
+    rows = mark_rows(named, stored[1], phases=phases)
     totals = replace(view.totals, labels=count_labels(row.label for row in rows))
     return replace(view, attached=stored[0], rows=rows, totals=totals)
 

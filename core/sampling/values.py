@@ -74,6 +74,8 @@ class AttachedPolicy:
     resizes: int = 0
     #: Its last actions, newest first, at most 50.
     entries: tuple[ActivityEntry, ...] = ()
+    #: What its run calls containers whose own names were taken by others of the run, by id.
+    names: Mapping[str, str] = field(default_factory=dict)
     #: The id of its run, whose ledger the page of runs shows; empty until there is one.
     run: str = ""
     #: Its freed cores and bytes, in watch the possible ones; None for policies without samples.

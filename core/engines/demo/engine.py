@@ -12,7 +12,7 @@ from core.engines.demo.containers import DemoLimits
 from core.engines.demo.followed import FollowedContainer, forget_limits, perform, restore_container
 from core.engines.demo.host import ENDING_SENTENCES
 from core.engines.errors import ContainerGone
-from core.engines.values import SUBMISSION
+from core.engines.values import SUBMISSION, name_occurrence
 from core.errors import PhaseDockError
 from core.scheduling import refusals
 from core.scheduling.actions import Refuse, Start
@@ -316,7 +316,7 @@ class DemoEngine:
     def _new_name(self, name: str) -> str:
         """Return a job's name in the run; a second job of one name is ``name#2``."""
         self._times[name] = times = self._times.get(name, 0) + 1
-        return name if times == 1 else f"{name}#{times}"
+        return name_occurrence(name, times)
 
     def _update(self, name: str, job: FollowedContainer, container: DemoContainer | None) -> None:
         replayed = self._host.job(job.container)

@@ -19,6 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.containers import parse_cpus
+from core.engines.values import name_occurrence
 from core.errors import InputError
 from core.scheduling.model import JobState, Trigger
 from core.scheduling.shares import threads_for, water_fill
@@ -165,7 +166,7 @@ class SharedState:
     def new_name(self, name: str) -> str:
         """Return a job's name in this run; a second job of one name is ``name#2``."""
         self.names[name] = occurrences = self.names.get(name, 0) + 1
-        return name if occurrences == 1 else f"{name}#{occurrences}"
+        return name_occurrence(name, occurrences)
 
     def host_of(self, job: LiveJob) -> Host:
         """Return the host of a placed job."""

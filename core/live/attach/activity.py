@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import update
 
+from core.engines.values import REPEATED
 from core.errors import Cancelled, Interrupted
 from core.experiments.outcome import Outcome
 from core.experiments.series import Series
@@ -211,6 +212,7 @@ class ActivityLog:
             resizes=self.resizes,
             evidence=self._evidence.evidence,
             course=tuple(self._evidence.course),
+            names={container: name for name, container in containers.items() if REPEATED in name},
         )
         self._write(
             {

@@ -143,8 +143,8 @@ class JobQueue:
         info = self._require_ready(engine)
         settings = build(JobSettings, values)
         name, spec = read_job(settings, info, self._mounts, time.time(), zone)
-        self._check_image(engine, spec)
-        added = self.store.add(self._engines.key(engine), name, spec, settings.priority)
+        taken = self._check_image(engine, spec)
+        added = self.store.add(self._engines.key(engine), name, spec, settings.priority, taken)
         return replace(added, why=self.waits_for(engine))
 
     def ask(self, engine: str, values: Mapping[str, Any], zone: str = "") -> Answer:
@@ -320,10 +320,11 @@ class JobQueue:
         task = self._attached(engine)
         return task is not None and task.state is TaskState.RUNNING
 
-    def _check_image(self, engine: str, spec: JobSpec) -> None:
+    def _check_image(self, engine: str, spec: JobSpec) -> set[str]:
+        """Return the names of the engine's containers, if it has the image of a job."""
         with self._open_host(engine) as host:
             if host.has_image(spec.image):
-                return
+                return {container.name for container in host.containers(running_only=False)}
         how = "build it there with “make jobs-image”" if spec.program else "pull or build it there first"
         field = "program" if spec.program else "image"
         raise JobNotAccepted({field: f"{engine} does not have {spec.image}; {how}."})

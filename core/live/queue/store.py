@@ -33,14 +33,19 @@ class SubmittedJobs:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(self, engine: EngineKey, name: str, spec: JobSpec, priority: int) -> QueuedJob:
-        """Store a job that waits, with a number where its name is taken. On the disk when this returns."""
+    def add(
+        self, engine: EngineKey, name: str, spec: JobSpec, priority: int, taken: Collection[str] = ()
+    ) -> QueuedJob:
+        """Store a job that waits, with a number where a job has its name, or it is one of `taken`.
+
+        On the disk when this returns.
+        """
         with self._database.write() as session:
             row = SubmittedJobRow(
                 id=new_id(),
                 engine=engine.id or engine.name,
                 engine_name=engine.name,
-                name=_free_name(session, engine, name),
+                name=_free_name(session, engine, name, taken),
                 spec=spec.to_dict(),
                 created=time.time(),
                 priority=priority,
@@ -155,8 +160,8 @@ def _is_on_engine(engine: EngineKey) -> ColumnElement[bool]:
     return or_(SubmittedJobRow.engine == engine.id, nameless) if engine.id else by_name
 
 
-def _free_name(session: Session, engine: EngineKey, name: str) -> str:
-    names = set(session.scalars(select(SubmittedJobRow.name).where(_is_on_engine(engine))))
+def _free_name(session: Session, engine: EngineKey, name: str, taken: Collection[str]) -> str:
+    names = {*taken, *session.scalars(select(SubmittedJobRow.name).where(_is_on_engine(engine)))}
     number, free = 1, name
     while free in names:
         number += 1

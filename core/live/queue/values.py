@@ -118,7 +118,8 @@ _OF_ID = 8
 class QueuedJob:
     """A submitted job as it is now; moments are seconds since 1970."""
 
-    #: Its id, and what people call it: no other job of the engine has that name.
+    #: Its id, and what people call it: no other job of the engine has that name,
+    #: and no container had it when the job was submitted.
     id: str
     name: str
     #: The name of its engine at submission.

@@ -1,5 +1,6 @@
 """What is submitted waits, whatever dies; priorities, cancelling, removing, and what is refused."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -7,8 +8,13 @@ import pytest
 from core.bootstrap import open_workspace
 from core.engines.demo.host import DemoHost
 from core.errors import ConflictError, InputError, NotFoundError
+from core.live.attach.activity import ActivityLog
 from core.live.queue.spec import JobNotAccepted
 from core.live.queue.values import ACTIVE, COMES_FROM, QueueState
+from core.live.view import LiveFiles, write
+from core.sampling.values import AttachedPolicy, ContainerRow, EngineInfo, EngineState, LiveView, Mode
+from core.scheduling.actions import SetLimit
+from core.scheduling.loop import Entry
 
 MLP = {"program": "mlp"}
 
@@ -63,6 +69,29 @@ def test_names_are_given_once(queue):
     assert names == ["mlp", "mlp-2", "mine", "mlp-3"]
     queue.cancel("demo", "mlp-2")
     assert queue.submit("demo", MLP).name == "mlp-4"
+
+
+def test_a_job_does_not_get_the_name_of_a_container(queue, space):
+    with space.live.engines.host("demo") as host:
+        name = host.containers()[0].name
+    assert [queue.submit("demo", {**MLP, "name": name}).name for _ in range(2)] == [f"{name}-2", f"{name}-3"]
+
+
+def test_a_container_that_is_called_like_a_job_has_one_name_for_the_policy_and_on_the_page(space, follow):
+    ready = EngineInfo("demo", "", EngineState.READY, cores=2.0)
+    files, follower = LiveFiles(space.settings.home, "demo"), follow()
+    seen = follower.observe_after()
+    name, container = next(iter(follower.real.containers.items()))
+    rows = tuple(ContainerRow(each, each[:9]) for each in follower.real.containers.values())
+    write(files.snapshot, LiveView(ready, time.time(), rows))
+    task = space.tasks.submit("attach", "x", {"engine": "demo", "policy": "flowcon", "mode": "watch"})
+    log = ActivityLog(files, AttachedPolicy(task, "flowcon", Mode.WATCH), time.time())
+    (job,) = (each for each in seen.jobs if each.id == name)
+    twice = replace(seen, jobs=(replace(job, id="mlp#2"),))
+    log.take(Entry(twice, (SetLimit("mlp#2", 0.5),), (), (), None, ()), {"mlp#2": container})
+    view = space.live.view.peek("demo")
+    assert [row.name for row in view.rows if row.id == container] == ["mlp#2"]
+    assert [entry.container for entry in view.attached.entries] == ["mlp#2"]
 
 
 def test_a_waiting_job_can_be_put_first_or_cancelled(queue, refuses):
