@@ -48,6 +48,8 @@ class FieldSpec:
     unit: str = ""
     #: The values a choice may have, each with its label.
     choices: tuple[tuple[str, str], ...] = ()
+    #: Its letter in the paper, or empty.
+    symbol: str = ""
 
     @property
     def bounds(self) -> str:
@@ -68,7 +70,7 @@ class FieldSpec:
                 return f"{what} from {low:g} to {high:g}"
 
 
-def setting(  # the names are a form's own
+def setting(  # noqa: PLR0913 - the names are a form's own
     default: Any,
     *,
     label: str,
@@ -78,11 +80,12 @@ def setting(  # the names are a form's own
     unit: str = "",
     choices: Mapping[str, str] | None = None,
     of: str = "text",
+    symbol: str = "",
 ) -> Any:
     """Declare a field of a settings dataclass; parameters as in `FieldSpec`, and `of`, the kind of a text."""
     kind = "choice" if choices else {bool: "bool", int: "int", float: "float"}.get(type(default), of)
     options = tuple((choices or {}).items())
-    spec = {"kind": kind, "label": label, "help": help, "low": low, "high": high}
+    spec = {"kind": kind, "label": label, "help": help, "low": low, "high": high, "symbol": symbol}
     return field(default=default, metadata={_KEY: {**spec, "unit": unit, "choices": options}})
 
 

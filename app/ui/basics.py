@@ -10,6 +10,7 @@ from dash import dcc, html
 from plotly.utils import PlotlyJSONEncoder
 
 from app.figures.theme import phase_name
+from core.scheduling.actions import list_word
 from core.units import plural
 
 if TYPE_CHECKING:
@@ -142,6 +143,27 @@ def phase_badge(phase: int, name: str = "") -> html.Span:
     hatch = " again" if phase >= 8 else ""
     badge = html.Span(phase_name(phase), className=f"phase p{number}{hatch}")
     return html.Span([badge, html.B(name)], className="namedphase") if name else badge
+
+
+_HEAVY = {
+    **dict.fromkeys(("NL", "PC", "to 90%", "to 95%", "to 99%"), "heavy"),
+    **dict.fromkeys(("WL", "WC", "to the end"), "middle"),
+}
+
+
+def list_weight(label: str) -> str:
+    """How strongly the badge of a list is drawn: lists differ by shade, not by hue."""
+    return _HEAVY.get(label, "light")
+
+
+def with_symbol(word: str, symbol: str) -> Node:
+    """A word with its letter in the thesis as its tooltip; the word alone if it has none."""
+    return html.Span(word, title=f"{symbol} in the paper") if symbol and symbol != word else word
+
+
+def list_badge(label: str) -> html.Span:
+    """A badge with the list that a policy has a job in, in words."""
+    return html.Span(with_symbol(list_word(label), label), className=f"listbadge {list_weight(label)}")
 
 
 def state_badge(word: str, kind: str = "", icon_name: str | None = None) -> html.Span:

@@ -13,7 +13,7 @@ import dash_mantine_components as dmc
 from dash import html
 
 from app.context import workspace
-from app.ui.basics import Node, data, icon
+from app.ui.basics import Node, data, icon, with_symbol
 from core.errors import InputError
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import FAMILIES
@@ -44,7 +44,7 @@ def control(form: str, spec: FieldSpec, value: Any) -> html.Div:
     """One setting with its label, unit and help."""
     common: dict[str, Any] = {
         "id": field_id(form, spec.name),
-        "label": spec.label,
+        "label": with_symbol(spec.label, spec.symbol),
         "description": spec.help,
         "size": "xs",
     }

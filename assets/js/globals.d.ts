@@ -74,7 +74,7 @@ interface PlotlyElement extends HTMLElement {
   _fullData?: any[];
 }
 
-/** Functions that the columns of tables name. */
+/** Functions that the columns of tables and the options of selects name. */
 // deno-lint-ignore no-explicit-any
 type AgGridFunctions = Record<string, any>;
 
@@ -87,6 +87,7 @@ interface Window {
   dash_cytoscape: any;
   dashAgGridFunctions: AgGridFunctions;
   dashAgGridComponentFunctions: AgGridFunctions;
+  dashMantineFunctions: AgGridFunctions;
   // deno-lint-ignore no-explicit-any
   Plotly: any;
 }

@@ -97,7 +97,7 @@ def _describe_engine(report: Mapping[str, Any]) -> str:
     if ENGINES[report["engine"]].real:
         return "real containers"
     world = report["world"]
-    return f"γ {world['gamma']:g}, {plain(world['curves'])} losses"
+    return f"contention {world['gamma']:g}, {plain(world['curves'])} losses"
 
 
 def _policies(rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -51,10 +51,11 @@ class World:
 
     gamma: float = setting(
         0.0,
-        label="Contention γ",
+        label="Contention",
+        symbol="γ",
         low=0.0,
         high=10.0,
-        help="With n jobs a machine has 1/(1 + γ(n − 1)) of its speed; 0 is none.",
+        help="With n jobs a machine has 1/(1 + contention · (n − 1)) of its speed; 0 is none.",
     )
     contention: str = setting(
         "count",

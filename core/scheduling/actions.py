@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from core.scheduling.fast_frozen_init import fast_frozen_init
 
@@ -106,6 +106,22 @@ class Reason:
     worker: str | None = None
     #: The numbers that decided, by name, in a fixed order.
     values: tuple[tuple[str, float], ...] = ()
+
+
+LIST_WORDS: Final = {
+    "NL": "new",
+    "WL": "watching",
+    "CL": "converging",
+    "PC": "progressing",
+    "WC": "watched",
+    "CC": "converged",
+}
+"""FlowCon's lists and SpeCon's categories in words, by their letters in the thesis."""
+
+
+def list_word(label: str) -> str:
+    """Return a policy's list in words; a label without letters of its own is one already."""
+    return LIST_WORDS.get(label, label)
 
 
 @fast_frozen_init

@@ -8,6 +8,7 @@ owns time: `Engine.wait` returns at an event or at the policy's wake-up time.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from core.scheduling.fast_frozen_init import fast_frozen_init
@@ -39,6 +40,14 @@ class Decision(Generic[State]):
     wake: float | None = None
 
 
+class PolicyGroup(StrEnum):
+    """What a policy mainly goes by, as forms group it."""
+
+    PHASES = "By phases"
+    PROGRESS = "By learning progress"
+    REQUESTS = "By requests and deadlines"
+
+
 @dataclass(frozen=True)
 class SchedulingPolicy:
     """A scheduling policy."""
@@ -59,6 +68,8 @@ class SchedulingPolicy:
     defaults: Mapping[str, object] = field(default_factory=dict)
     #: Its name in its authors' spelling, if different.
     title: str = ""
+    #: What it mainly goes by.
+    group: PolicyGroup = PolicyGroup.REQUESTS
     #: Whether it leads jobs through several numbers of cores, so that its runs are compared by time per step.
     staged: bool = False
     #: Whether it reads `Job.use`, which engines fill in only for such policies.

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 
 from app.figures import theme
 from app.figures.runs.series import OTHER, edges, line, rebin, stairs, total_limits
+from core.scheduling.actions import list_word
 from core.units import format_duration
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _area(name: str, x: Any, y: Any, colour: str) -> go.Scatter:
         x=x,
         y=y,
         mode="lines",
-        name="CPU" if name == OTHER else name,
+        name="CPU" if name == OTHER else list_word(name),
         stackgroup="cpu",
         line={"width": 0, "color": colour},
         fillcolor=colour,

@@ -26,6 +26,7 @@ from app.figures.runs.series import (
     stairs,
     stays,
 )
+from core.scheduling.actions import list_word
 from core.units import format_duration
 
 if TYPE_CHECKING:
@@ -483,7 +484,7 @@ def _label_heat(
         ygap=2 if len(jobs) <= 60 else 0,
         showscale=False,
         colorscale=_scale(names),
-        text=np.array([*names, ""], dtype=object)[places],
+        text=np.array([*map(list_word, names), ""], dtype=object)[places],
         hoverongaps=False,
         hovertemplate="%{y}: %{text}<extra></extra>",
     )

@@ -111,8 +111,8 @@ def view_of(search: str | None) -> LiveView | None:
     return None if address.engine is None else live.request_view(address.engine.name, address.model)
 
 
-def render_panel(view: LiveView, name: str) -> Any:
-    """One panel that the server draws."""
+def render_panel(view: LiveView, name: str, model: str | None = None) -> Any:
+    """One panel that the server draws; `model` is the one that the page chose."""
     space = workspace()
     control = space.live.engines.may_change(view.engine.name)
     match name:
@@ -123,7 +123,9 @@ def render_panel(view: LiveView, name: str) -> Any:
         case "policy":
             follows = space.live.engines.kind(view.engine.name).adopt is not None
             waiting = Queue.of(view.engine.name).active
-            return live_policy.panel(view, control=control, follows=follows, waiting=bool(waiting))
+            return live_policy.panel(
+                view, control=control, follows=follows, waiting=bool(waiting), model=model
+            )
         case "queue":
             queue = Queue.of(view.engine.name)
             return live_queue.panel(view, queue, control=control, demo=is_demo(view.engine))
@@ -150,7 +152,10 @@ def _register_panels(app: Dash) -> None:
         view = workspace().live.view.request_view(panels["engine"], panels.get("model") or None)
         same = had or {}
         parts = [
-            dash.no_update if same.get(name) == panels[name] else render_panel(view, name) for name in PANELS
+            dash.no_update
+            if same.get(name) == panels[name]
+            else render_panel(view, name, panels.get("model") or None)
+            for name in PANELS
         ]
         return (*parts, {name: panels[name] for name in PANELS})
 

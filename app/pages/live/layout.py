@@ -45,7 +45,7 @@ def columns() -> list[dict[str, Any]]:
     """The columns of the table."""
     return [
         _name(),
-        {"field": "list", "headerName": "List", "cellRenderer": "LiveListCell", "width": 88, "minWidth": 58},
+        {"field": "list", "headerName": "List", "cellRenderer": "LiveListCell", "width": 96, "minWidth": 86},
         {"field": "phase", "headerName": "Phase", "cellRenderer": "LivePhaseCell", "width": 64,
          "minWidth": 60},
         _bar("cpu", "CPU use and limit", "byCpu", sort="desc"),

@@ -10,8 +10,8 @@ from dash import html
 from app.context import workspace
 from app.figures.live import history_figure
 from app.pages.live import record
-from app.pages.live.state import does, is_control, list_badge
-from app.ui.basics import Node, button, notice, phase_badge
+from app.pages.live.state import does, is_control
+from app.ui.basics import Node, button, list_badge, notice, phase_badge
 from app.ui.forms import ORDER
 from app.ui.graph import graph
 from app.ui.tables import export_menu

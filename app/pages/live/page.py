@@ -19,11 +19,12 @@ from app.context import workspace
 from app.pages.live import callbacks
 from app.pages.live.layout import body, plumbing
 from app.pages.live.state import NO_QUEUE, PATH, LiveAddress, Queue, capabilities, is_control, signatures
-from app.ui.basics import Node, empty, link_button, page_head
+from app.ui.basics import Node, empty, link_button, list_weight, page_head
 from app.ui.engines import anything_attached, real_engines_beside_demo
 from app.ui.links import Query
 from app.ui.page import Page, Room, safe_page
 from app.ui.tables import table_route
+from core.scheduling.actions import list_word
 from core.tables import Table
 
 if TYPE_CHECKING:
@@ -149,7 +150,9 @@ def static_columns(row: ContainerRow) -> dict[str, Any]:
         "image": row.image,
         "picked": row.picked and not row.labelled,
         "state": row.state,
-        "list": row.label,
+        "list": list_word(row.label) if row.label else None,
+        "letters": row.label,
+        "weight": list_weight(row.label or ""),
         "held": row.held,
         "malleable": row.malleable,
         "why": row.loss_why,
@@ -186,9 +189,13 @@ def _totals(view: LiveView) -> dict[str, Any]:
     totals = view.totals
     names = ("cpu", "cores", "memory", "memory_total", "throttled", "containers")
     return {name: getattr(totals, name) for name in names} | {
-        "labels": list(totals.labels),
+        "labels": [(list_word(label), n) for label, n in sorted(totals.labels, key=_from_heavy_to_light)],
         "others": view.others,
     }
+
+
+def _from_heavy_to_light(count: tuple[str, int]) -> int:
+    return ("heavy", "middle", "light").index(list_weight(count[0]))
 
 
 def _lines(live: Live, view: LiveView, tick_request: TickRequest, resumes: bool) -> dict[str, Any]:

@@ -10,14 +10,14 @@ from dash import dcc, html
 
 from app.context import workspace
 from app.figures.live import freed_figure
-from app.pages.live.state import does, is_control, list_badge
+from app.pages.live.state import does, is_control
 from app.ui import attached_runs
-from app.ui.basics import Node, aria, button, card, data, icon, notice, state_badge
+from app.ui.basics import Node, aria, button, card, data, icon, list_badge, notice, state_badge
 from app.ui.forms import controls, referenced_name
 from app.ui.graph import graph
 from app.ui.tables import html_table
 from core.sampling.values import Mode
-from core.scheduling.policies import POLICIES, display_name
+from core.scheduling.policies import POLICIES, display_name, group_policies
 from core.settings_fields import describe
 from core.tables import Column, Table
 from core.units import (
@@ -180,16 +180,19 @@ def _drivers(savings: Evidence, *, memory: bool) -> html.Div:
 
 
 FORM = "live-policy"
-FIRST = "flowcon"
+FIRST, WITHOUT_MODEL = "autopilot", "flowcon"
+"""The policies that a form begins with: the first one with a phase model, the second one without."""
 _FACTS = 3
 """Settings that are shown of an attached policy."""
 
 
-def panel(view: LiveView, *, control: bool, follows: bool = True, waiting: bool = False) -> Node:
+def panel(
+    view: LiveView, *, control: bool, follows: bool = True, waiting: bool = False, model: str | None = None
+) -> Node:
     """The card of the policy."""
     if view.attached:
         return _attached(view.attached, control=control)
-    return _form(bool(view.rows) or waiting, control=control) if follows else _unable(view)
+    return _form(bool(view.rows) or waiting, model, control=control) if follows else _unable(view)
 
 
 def _attached(attached: AttachedPolicy, *, control: bool) -> html.Section:
@@ -290,14 +293,15 @@ def _unable(view: LiveView) -> html.Section:
     )
 
 
-def _form(is_ready: bool, *, control: bool) -> html.Section:
+def _form(is_ready: bool, model: str | None, *, control: bool) -> html.Section:
+    first = FIRST if model else WITHOUT_MODEL
     words = mode_words(str(Mode.WATCH), control=control)
     parts = [
-        _policy_choice(),
-        html.Div(POLICIES[FIRST].about, id="live-policy-about", className="small ink2"),
+        _policy_choice(first),
+        html.Div(POLICIES[first].about, id="live-policy-about", className="small ink2"),
         _mode_choice(control=control),
         html.Div(words, id="live-mode-words", className="small ink3"),
-        _settings(),
+        _settings(first, model),
         html.Div(id="live-attach-problem"),
         button("Attach", "plug", "primary", id="live-attach", disabled=not is_ready),
     ]
@@ -311,12 +315,16 @@ def _form(is_ready: bool, *, control: bool) -> html.Section:
     )
 
 
-def _policy_choice() -> dmc.Select:
+def _policy_choice(first: str) -> dmc.Select:
     return dmc.Select(
         id="live-policy-name",
         label="Policy",
-        data=[{"value": name, "label": display_name(name)} for name in POLICIES if not POLICIES[name].oracle],
-        value=FIRST,
+        data=[
+            {"group": group, "items": [{"value": name, "label": display_name(name)} for name in names]}
+            for group, names in group_policies(oracles=False).items()
+        ],
+        renderOption={"function": "renderWithIdentifier"},
+        value=first,
         allowDeselect=False,
         size="xs",
         rightSection=icon("selector", "sm"),
@@ -336,11 +344,11 @@ def _mode_choice(*, control: bool) -> dmc.SegmentedControl:
     )
 
 
-def _settings() -> html.Details:
+def _settings(first: str, model: str | None) -> html.Details:
     return html.Details(
         [
             html.Summary([icon("chevron-right", "sm"), "Settings"]),
-            html.Div(settings_form(FIRST), id="live-settings", className="settings stack close"),
+            html.Div(settings_form(first, model), id="live-settings", className="settings stack close"),
         ],
         className="unfold",
     )

@@ -78,7 +78,6 @@ _DEMO = "Simulated containers that replay recorded jobs. The whole page works on
 _SHOWN_EVERY = 3.0
 """Seconds after which the panel of an attached policy is redrawn with its decisions and savings: with many
 containers it decides every second, and redrawing each time would be most of the page's cost."""
-_HEAVY = {"NL": "heavy", "PC": "heavy", "WL": "middle", "WC": "middle"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +108,6 @@ class LiveAddress(PageState):
 def does(act: str, target: str = "") -> dict[str, Any]:
     """The action that a button of the page requests, as its attributes."""
     return data(act=act, id=target, store=ACT)
-
-
-def list_badge(label: str) -> html.Span:
-    """A badge with the list that a container is in; lists differ by shade, not by hue."""
-    return html.Span(label, className=f"listbadge {_HEAVY.get(label, 'light')}")
 
 
 def command(text: str) -> html.Div:

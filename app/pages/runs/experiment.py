@@ -377,6 +377,6 @@ def _predicted_note(baseline: str, predicted: Mapping[str, Any]) -> str:
     span = format_number(min(gammas), 3)
     if max(gammas) > min(gammas):
         span += f" to {format_number(max(gammas), 3)}"
-    words = f"fitted to {baseline} alone: γ {span}, losses within {format_share(max(errors), 1)}"
+    words = f"fitted to {baseline} alone: contention {span}, losses within {format_share(max(errors), 1)}"
     missing = predicted.get("missing") or {}
     return f"{words}; {plural(len(missing), 'repeat')} could not be fitted" if missing else words

@@ -14,12 +14,13 @@ from app.figures.runs.series import LOSS_STAGES, by_label, by_loss
 from app.pages.runs.completion import arm_keys, state_keys
 from app.pages.runs.query import BY, JOBS_PER_PAGE, LINES, OVER
 from app.pages.runs.selection import common_end, run_graph
-from app.ui.basics import Node, card, notice
+from app.ui.basics import Node, card, notice, with_symbol
 from app.ui.graph import graph
 from app.ui.links import link, segments
 from app.ui.tables import export_menu
 from core.errors import NotFoundError
 from core.experiments.learning import step_for
+from core.scheduling.actions import list_word
 from core.units import format_duration, format_share, plural
 
 if TYPE_CHECKING:
@@ -138,7 +139,10 @@ def _loss_times(each: DrawnRun) -> dict[str, tuple[float | None, float | None]]:
 
 
 def _label_keys(names: Sequence[str]) -> list[Node]:
-    return [html.Span(name, className=f"key box w{min(at, 2) + 1}") for at, name in enumerate(names)]
+    return [
+        html.Span(with_symbol(list_word(name), name), className=f"key box w{min(at, 2) + 1}")
+        for at, name in enumerate(names)
+    ]
 
 
 def _lanes_card(each: DrawnRun, end: float, height: int) -> html.Section:
@@ -315,7 +319,8 @@ def _learning_cards(pairs: Sequence[tuple[DrawnRun, ArmStyle]], view: View, csv:
     growth = [(style, _middles(lines), np.array(lines.total)) for _, style, lines in curves]
     loss = [(style, np.array(lines.bounds), np.array(lines.mean)) for _, style, lines in curves]
     top = [
-        _line_card("growth", "Growth efficiency, sum of all jobs", growth, "ΣG, 1/s", end, None, note, files),
+        _line_card("growth", "Growth efficiency, sum of all jobs", growth, "Growth, 1/s", end, None,
+                   note, files),
         _line_card("loss", "Loss, mean of all jobs", loss, "Loss, 1 at its largest", end, 1.05,
                    "jobs to come count 1", files),
     ]  # fmt: skip

@@ -63,7 +63,7 @@ def describe_experiment(experiment: Experiment) -> str:
     words = [engine_text, describe_machines(experiment)]
     words.append(f"{experiment.n_jobs:,} job{'s' if experiment.n_jobs != 1 else ''}")
     if experiment.world.gamma:
-        words.append(f"contention γ {experiment.world.gamma:g}")
+        words.append(f"contention {experiment.world.gamma:g}")
     words += [describe_arrivals(experiment), describe_seeds(experiment)]
     return ", ".join(words)
 

@@ -9,7 +9,7 @@ from dash import html
 
 from app.figures.runs.cpu import job_moment
 from app.pages.runs import stored
-from app.ui.basics import Node, card, data, icon
+from app.ui.basics import Node, card, data, icon, list_badge, with_symbol
 from app.ui.graph import graph
 from app.ui.tables import html_table
 from core.scheduling.actions import (
@@ -22,6 +22,7 @@ from core.scheduling.actions import (
     SetThreads,
     Start,
     Stop,
+    list_word,
 )
 from core.scheduling.model import JobState
 from core.tables import Column, Table
@@ -139,9 +140,27 @@ def describe_action(action: Action) -> str:
     return f"{action.job} {action_text}"
 
 
-def reason_figures(reason: Reason) -> str:
-    """The figures behind a decision: ``G 0.21, α 0.03``."""
-    return ", ".join(f"{name} {_figure(value)}" for name, value in reason.values)
+_FIGURES = {
+    "G": "growth",
+    "P": "progress per second",
+    "R": "share of the node used",
+    "E": "loss",
+    "alpha": "threshold",
+    "previous G": "growth before",
+    "sum of G": "sum of growths",
+    "PC and WC": "progressing or watched",
+    "bf": "jobs per worker",
+}
+"""The figures that papers name by letters, in words."""
+
+
+def reason_figures(reason: Reason) -> list[Node]:
+    """The figures behind a decision, ``growth 0.21, threshold 0.03``, with their letters as tooltips."""
+    parts: list[Node] = []
+    for name, value in reason.values:
+        word = with_symbol(_FIGURES.get(name, name), name)
+        parts += [", " if parts else "", word, f" {_figure(value)}"]
+    return parts
 
 
 def _figure(value: float) -> str:
@@ -180,7 +199,7 @@ def _change(name: str, value: Any) -> str:
         case "worker":
             return f"on {value}"
         case "label":
-            return f"now {value}"
+            return f"now {list_word(value)}"
         case _:
             return str(value)
 
@@ -193,16 +212,6 @@ def trigger_words(entry: Entry) -> str:
 
 _MAX_ROWS, _TALL = 200, 24
 _MAX_MOMENTS = 60
-_HEAVY = {
-    "NL": "heavy",
-    "PC": "heavy",
-    "to 90%": "heavy",
-    "to 95%": "heavy",
-    "to 99%": "heavy",
-    "WL": "middle",
-    "WC": "middle",
-    "to the end": "middle",
-}
 
 
 def tick_body(run: str, tick: int, job: str | None) -> list[Node]:
@@ -270,7 +279,7 @@ def _place(each: Line) -> str:
 def _label_cell(each: Line) -> Node:
     if not each.label:
         return "–"
-    return html.Span(each.label, className=f"listbadge {_HEAVY.get(each.label, 'light')}")
+    return list_badge(each.label)
 
 
 def _limit_cell(each: Line) -> Node:
@@ -288,7 +297,7 @@ _JOB_COLUMNS = (
     Column("job", "Job", value=lambda each: each.job.id),
     Column("worker", "Worker", value=_place),
     Column("list", "List", value=lambda each: each.label),
-    Column("growth", "G", _number),
+    Column("growth", "Growth", _number),
     Column("used", "Used", format_cores),
     Column("limit", "Limit", describe_limit),
     Column("loss", "Loss", _number),
@@ -306,7 +315,7 @@ def _why(reason: Reason) -> html.Div:
     return html.Div(
         [
             html.Div(reason.text),
-            html.Div(f"{reason.rule}{f': {tail}' if tail else ''}", className="ink3 because"),
+            html.Div([reason.rule, *([": ", *tail] if tail else [])], className="ink3 because"),
         ],
         className="reason",
     )

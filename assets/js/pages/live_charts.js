@@ -5,7 +5,6 @@
   const h = (name, kind, text) => Object.assign(document.createElement(name), { className: kind || "", textContent: text || "" });
   const SIX = 6, CHOOSE = 30, TALL = 2.2;
   const HOLES = 3; // buckets without a limit until it is taken as gone
-  const WEIGHT = (label) => (/^(NL|PC)$/.test(label) ? 0 : /^(WL|WC)$/.test(label) ? 1 : 2);
 
   /* A line in a box of w × h, from `from` on; a gap where there is no value. */
   function path(line, last, buckets, low, high, width, height, steps) {
@@ -93,7 +92,7 @@
       say("throttled-value", known(own.throttled) ? format.number(100 * own.throttled, 1) : "–");
       say("throttled-unit", known(own.throttled) ? "% of periods" : "no CPU limit is set");
       say("containers-value", format.count(own.containers));
-      say("containers-unit", own.labels.slice().sort((a, b) => WEIGHT(a[0]) - WEIGHT(b[0])).map(([label, n]) => n + " " + label).join(", "));
+      say("containers-unit", own.labels.map(([label, n]) => n + " " + label).join(", "));
       kpiLine("cpu", page.together.cpu);
       kpiLine("memory", page.together.memory);
       kpiLine("throttled", page.together.throttled);
@@ -247,7 +246,7 @@
   };
   function one(node, row, page) {
     const badges = [];
-    if (row.list) badges.push([live.listClass(row.list), row.list]);
+    if (row.list) badges.push(live.listBadge(row));
     if (known(row.phase)) badges.push([format.phaseClass(row.phase), format.phaseName(row.phase)]);
     live.badges(node.querySelector(".badges"), badges);
     const lines = page.charts.get(row.id) || {}, plots = node.querySelectorAll(".plot");

@@ -6,7 +6,6 @@
   const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || /** @type {AgGridFunctions} */ ({}));
   const h = React.createElement;
   const GRID = "live-grid", ROW = 33, HEAD = 34, MOST = 14, NEAR = 0.9;
-  const HEAVY = { NL: "heavy", PC: "heavy", WL: "middle", WC: "middle" };
   const narrow = () => window.innerWidth < 768;
 
 
@@ -20,7 +19,7 @@
     };
   }
   live.usageBeside = usageBeside;
-  live.listClass = (label) => "listbadge " + (HEAVY[label] || "light");
+  live.listBadge = (row) => ["listbadge " + row.weight, row.list, row.letters === row.list ? "" : row.letters + " in the paper"];
 
   function widths(use, limit, scale) {
     const share = (value) => Math.min(100, (100 * value) / scale).toFixed(1) + "%";
@@ -44,7 +43,11 @@
       row.wrong ? h("span", { className: "state warn", title: row.wrong }, "label") : null,
       row.picked ? h("span", { className: "state", title: "Selected by hand; it does not carry the label" }, "selected") : null);
   };
-  cells.LiveListCell = (props) => (props.value ? h("span", { className: live.listClass(props.value) }, props.value) : h("span", { className: "ink3" }, "–"));
+  cells.LiveListCell = function (props) {
+    if (!props.value) return h("span", { className: "ink3" }, "–");
+    const [className, word, title] = live.listBadge(props.data);
+    return h("span", { className, title }, word);
+  };
   cells.LivePhaseCell = (props) => (known(props.value) ? h("span", { className: format.phaseClass(props.value) }, format.phaseName(props.value)) : h("span", { className: "ink3" }, "–"));
   cells.LiveLineCell = (props) => h("svg", { className: "sparkline", viewBox: "0 0 100 24", preserveAspectRatio: "none", "aria-hidden": "true" },
     h("path", { d: props.value || "" }));
@@ -93,7 +96,7 @@
   function buildDisplayRow(row, scale, before, lines) {
     const was = before || {};
     return {
-      id: row.id, name: row.name, image: row.image, list: row.list, phase: row.phase, state: row.state,
+      id: row.id, name: row.name, image: row.image, list: row.list, letters: row.letters, weight: row.weight, phase: row.phase, state: row.state,
       picked: row.picked, wrong: row.wrong, held: row.held, why: row.why, acts: row.held && !live.page.steered ? 1 : 0, steady: row.steady,
       memoryNow: row.memory, loss: row.loss, source: row,
       cpu: reuseUnchanged(was.cpu, [rounded(row.cpu, 0.005), row.cpu_limit, scale.cpu, false]),
@@ -204,7 +207,7 @@
   }
   function fill(node, row) {
     const badges = [];
-    if (row.list) badges.push([live.listClass(row.list), row.list]);
+    if (row.list) badges.push(live.listBadge(row));
     if (known(row.phase)) badges.push([format.phaseClass(row.phase), format.phaseName(row.phase)]);
     if (row.held) badges.push(["state accent", "changed"]);
     if (row.state !== "running") badges.push(["state", row.state]);
@@ -224,7 +227,7 @@
     const key = JSON.stringify(badges);
     if (holder.dataset.key === key) return;
     holder.dataset.key = key;
-    holder.replaceChildren(...badges.map(([kind, word]) => Object.assign(document.createElement("span"), { className: kind, textContent: word })));
+    holder.replaceChildren(...badges.map(([kind, word, title]) => Object.assign(document.createElement("span"), { className: kind, textContent: word, title: title || "" })));
   };
 
   /* The table as it is shown: filtered and in its order. */
@@ -234,7 +237,7 @@
     const rows = [], table = !narrow() && grid();
     if (table) table.forEachNodeAfterFilterAndSort((node) => rows.push(node.data.source));
     else [...live.table.rows.values()].filter(matches).forEach((row) => rows.push(row.source));
-    const lines = rows.map((row) => [row.name, row.image, row.state, row.list, known(row.phase) ? format.phaseName(row.phase) : null,
+    const lines = rows.map((row) => [row.name, row.image, row.state, row.letters, known(row.phase) ? format.phaseName(row.phase) : null,
       row.cpu, row.cpu_limit, row.memory, row.memory_limit, row.throttled, row.loss, row.growth, row.io, row.network]);
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([csv.file([head, ...lines])], { type: "text/csv" }));

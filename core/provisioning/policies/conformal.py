@@ -40,7 +40,12 @@ class ConformalSettings:
         0.05, label="Target", low=0.001, high=0.5, help="The share of time that may fall short."
     )
     gamma: float = setting(
-        0.05, label="γ", low=0.0, high=1.0, help="How far the level moves after each cycle."
+        0.05,
+        label="Learning rate",
+        symbol="γ",
+        low=0.0,
+        high=1.0,
+        help="How far the level moves after each cycle.",
     )
 
 

@@ -19,6 +19,7 @@ from core.scheduling.policies import (
     specon,
     srpt,
 )
+from core.scheduling.ports import PolicyGroup
 
 if TYPE_CHECKING:
     from core.scheduling.ports import SchedulingPolicy
@@ -40,6 +41,12 @@ for _policies in (
 ):
     for _policy in _policies:
         POLICIES.add(_policy.name, _policy)
+
+
+def group_policies(*, oracles: bool) -> dict[PolicyGroup, list[str]]:
+    """Return the names of all policies in their groups, with oracles or without."""
+    names = [name for name in POLICIES if oracles or not POLICIES[name].oracle]
+    return {group: [name for name in names if POLICIES[name].group is group] for group in PolicyGroup}
 
 
 def display_name(name: str) -> str:

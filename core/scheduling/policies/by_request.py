@@ -278,12 +278,12 @@ def _make_policy(
 POLICIES = (
     _make_policy(
         QueueRule("fifo", _by_arrival, blocks=True),
-        "FIFO",
+        "First come, first served",
         "Jobs run in order of submission with their requests; a job that does not fit blocks the queue.",
     ),
     _make_policy(
         QueueRule("fifo.backfill", _by_arrival, backfills=True),
-        "FIFO, backfilling",
+        "First come, with backfilling",
         "As fifo, but jobs further behind may begin as long as that does not delay the first one.",
     ),
     _make_policy(
@@ -293,13 +293,13 @@ POLICIES = (
     ),
     _make_policy(
         QueueRule("edf", _by_deadline),
-        "EDF",
-        "Earliest deadline first: it starts first, with its request; what runs is left alone.",
+        "Earliest deadline first",
+        "The job whose deadline is next starts first, with its request; what runs is left alone.",
     ),
     _make_policy(
         QueueRule("edf.preemptive", _by_deadline, preempts=True),
-        "EDF, preemptive",
-        "Earliest deadline first: it runs, with its request; others are paused for it.",
+        "Earliest deadline, preemptive",
+        "The job whose deadline is next runs, with its request; others are paused for it.",
     ),
     _make_policy(
         QueueRule("least.laxity", _by_laxity, preempts=True),

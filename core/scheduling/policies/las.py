@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.scheduling.placement import placement_setting, placer
-from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.ports import Decision, PolicyGroup, SchedulingPolicy
 from core.scheduling.shares import weights_by_rank
 from core.scheduling.weighing import JobWeight, WeighingState, decide_by_weights, quantum_setting
 
@@ -47,10 +47,11 @@ def decide(state: WeighingState, observation: Observation) -> Decision[WeighingS
 
 LAS = SchedulingPolicy(
     name="las",
-    about="Least attained service: the job that has had the least processor time goes first.",
+    about="Least attained service (LAS): the job that has had the least processor time goes first.",
     begin=begin,
     decide=decide,
     settings=LasSettings,
-    title="LAS",
+    title="Least served first",
+    group=PolicyGroup.PROGRESS,
 )
 POLICIES = (LAS,)

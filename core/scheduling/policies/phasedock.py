@@ -27,7 +27,7 @@ from core.scheduling.forecasting import (
     update_history,
 )
 from core.scheduling.model import JobState
-from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.ports import Decision, PolicyGroup, SchedulingPolicy
 from core.scheduling.queueing import FULL_SHARE, ServedJob, best_move, best_worker
 from core.scheduling.shares import FairShare, advance_fair_shares, compute_slack, estimate_fair_finishes
 from core.settings_fields import setting
@@ -468,6 +468,7 @@ PHASEDOCK = SchedulingPolicy(
     decide=decide,
     settings=PhaseDockSettings,
     title="PhaseDock",
+    group=PolicyGroup.PROGRESS,
 )
 
 

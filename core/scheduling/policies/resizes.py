@@ -111,6 +111,7 @@ def _change_cores(job: Job, cores: float, observation: Observation) -> tuple[Act
 
 RESIZES = SchedulingPolicy(
     name="resizes",
+    title="Measure resizes",
     about="One job after another, each through the same numbers of cores: what a change of cores costs.",
     begin=begin,
     decide=decide,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling.actions import Mark
 from core.scheduling.placement import placement_setting, placer
-from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.ports import Decision, PolicyGroup, SchedulingPolicy
 from core.scheduling.weighing import JobWeight, WeighingState, decide_by_weights, quantum_setting
 from core.settings_fields import setting
 
@@ -126,5 +126,6 @@ SLAQ = SchedulingPolicy(
     decide=decide,
     settings=SlaqSettings,
     title="SLAQ",
+    group=PolicyGroup.PROGRESS,
 )
 POLICIES = (SLAQ,)

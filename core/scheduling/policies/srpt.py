@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from core.scheduling.placement import placement_setting, placer
-from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.ports import Decision, PolicyGroup, SchedulingPolicy
 from core.scheduling.shares import weights_by_rank
 from core.scheduling.weighing import JobWeight, WeighingState, decide_by_weights, quantum_setting
 
@@ -57,6 +57,7 @@ SRPT = SchedulingPolicy(
     decide=decide,
     settings=SrptSettings,
     oracle=True,
-    title="SRPT",
+    title="Shortest remaining first",
+    group=PolicyGroup.PROGRESS,
 )
 POLICIES = (SRPT,)

@@ -152,7 +152,7 @@ def test_every_figure_is_drawn_for_every_policy(experiment):
     for over in ("learning", "cpu", "limits", "stages", "workers", "load", "lists"):
         text = text_of(experiment=experiment, over=over, line="growth")
         if over != "lists":
-            for title in ("Fewest jobs", "Random worker", "SRPT", "PhaseDock"):
+            for title in ("Fewest jobs", "Random worker", "Shortest remaining first", "PhaseDock"):
                 assert title in text, (over, title)
     late = text_of(experiment=experiment, seed="2")
     assert "Time series were not saved for this seed" in late

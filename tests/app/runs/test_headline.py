@@ -54,7 +54,7 @@ def test_without_ours_the_best_that_does_not_know_the_future_is_said():
     parts = chosen(("NA", "free"), ("srpt", "srpt"), ("las", "las"), ("slaq", "slaq"))
     standings = [row("NA", 0.0), row("srpt", -0.3), row("las", -0.1), row("slaq", 0.1, 0.2)]
     words, detail = headline(parts, standings)
-    assert words.startswith("LAS finished jobs 10% sooner than no policy")
+    assert words.startswith("Least served first finished jobs 10% sooner than no policy")
     assert "A scheduler that knows the future: −30.0%." in detail
     assert headline(chosen(("NA", "free")), [row("NA", 0.0)]) is None
 

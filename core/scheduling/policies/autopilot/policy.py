@@ -20,7 +20,7 @@ from core.scheduling.policies.autopilot.settings import (
     Limits,
     ReadySettings,
 )
-from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.ports import Decision, PolicyGroup, SchedulingPolicy
 from core.scheduling.refusals import START_TIMEOUT, PendingStart, update_pending_starts
 from core.scheduling.shares import plan_changes, threads_for
 from core.units import format_bytes, format_cores, phase_name
@@ -399,6 +399,7 @@ def is_same_limit(limit: float | None, requested: float | None) -> bool:
 AUTOPILOT = SchedulingPolicy(
     name="autopilot",
     title="Autopilot",
+    group=PolicyGroup.PHASES,
     about="Gives each container what its phase needs, by a provisioning policy that learned it from traces.",
     begin=begin,
     decide=decide,

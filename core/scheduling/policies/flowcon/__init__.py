@@ -23,7 +23,7 @@ from core.scheduling.policies.flowcon.node import (
     mark_refused,
 )
 from core.scheduling.policies.flowcon.settings import PRESETS, FlowConSettings
-from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.ports import Decision, PolicyGroup, SchedulingPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -138,6 +138,7 @@ FLOWCON = SchedulingPolicy(
     decide=decide,
     settings=FlowConSettings,
     title="FlowCon",
+    group=PolicyGroup.PROGRESS,
 )
 
 

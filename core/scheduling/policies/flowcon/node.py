@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from math import floor, inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.scheduling.actions import Mark, Reason, SetLimit, Start
+from core.scheduling.actions import Mark, Reason, SetLimit, Start, list_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -114,7 +114,8 @@ def classify_container(
     name, lines = next_list(container, growth, threshold)
     values = (("G", growth), ("P", per_second), ("R", used), ("threshold", threshold))
     compared = "at least" if growth >= threshold else "below"
-    text = f"{job.id} grows {growth:.3g} per second, {compared} {threshold:.3g}: {container.list} → {name}."
+    moved = f"{list_word(container.list)} → {list_word(name)}"
+    text = f"{job.id} grows {growth:.3g} per second, {compared} {threshold:.3g}: {moved}."
     after = container._replace(
         mark=Mark(job.id, name, growth),
         level=level,
@@ -351,7 +352,12 @@ def listen(
     staying = {name: each for name, each in node.containers.items() if name in snapshot.jobs}
     new = {name: new_container(snapshot.jobs[name], snapshot.tracks.get(name)) for name in arrivals}
     reasons = [
-        Reason("Algorithm 2, lines 5–9", f"{name} is new on {worker}: NL, limit 1.", name, worker)
+        Reason(
+            "Algorithm 2, lines 5–9",
+            f"{name} is new on {worker}: in the list of new jobs, limit 1.",
+            name,
+            worker,
+        )
         for name in arrivals
     ]
     reasons += [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from core.scheduling.placement import placement_setting
 from core.settings_fields import setting
 
-GROWTHS = {"endpoints": "E at the interval's two ends", "means": "Means of E over two intervals"}
+GROWTHS = {"endpoints": "The loss at the interval's two ends", "means": "Mean losses of two intervals"}
 NEW_LIMITS = {
     "one": "The whole node",
     "ratio": "Its part of all growth, at least an equal share",
@@ -17,13 +17,13 @@ UNKNOWNS = {
     "known": "Sum the growth that is known",
     "unknown-inf": "The lower bound while any growth is unknown",
 }
-THRESHOLDS = {"absolute": "Nothing: α per second", "peak": "The job's own largest growth"}
+THRESHOLDS = {"absolute": "Nothing: a growth per second", "peak": "The job's own largest growth"}
 LIMITS = {
     "hard": "A quota; unused time is not shared",
     "soft": "Weights; unused time goes to others",
-    "hybrid": "Weights; a quota in the completing list only",
+    "hybrid": "Weights; a quota in the list of converging jobs only",
 }
-PRESETS = {f"α = {percent}%": {"alpha": percent / 100} for percent in (1, 3, 5, 10, 15)}
+PRESETS = {f"Threshold {percent}%": {"alpha": percent / 100} for percent in (1, 3, 5, 10, 15)}
 """The thresholds of the thesis' experiments, by their names."""
 
 
@@ -33,19 +33,25 @@ class FlowConSettings:
 
     alpha: float = setting(
         0.03,
-        label="Threshold α",
+        label="Threshold",
+        symbol="α",
         low=0.0001,
         high=1.0,
         help="Growth below which a job moves on in the lists.",
     )
     itval: float = setting(
-        20.0, label="Interval", low=1.0, high=3600.0, unit="s", help="Time between two runs of Algorithm 1."
+        20.0, label="Interval", low=1.0, high=3600.0, unit="s", help="Time between two decisions."
     )
     beta: float = setting(
-        2.0, label="β", low=1.0, high=100.0, help="A completing job keeps at least 1/(β·jobs) of the node."
+        2.0,
+        label="Divisor of the floor",
+        symbol="β",
+        low=1.0,
+        high=100.0,
+        help="A converging job keeps at least its equal share of the node divided by this.",
     )
     growth: str = setting(
-        "endpoints", label="Growth measured by", choices=GROWTHS, help="Which values of E a growth compares."
+        "endpoints", label="Growth measured by", choices=GROWTHS, help="Which losses a growth compares."
     )
     new_limit: str = setting(
         "one", label="Limit in the new list", choices=NEW_LIMITS, help="The limit of a quickly growing job."
@@ -57,7 +63,10 @@ class FlowConSettings:
         help="How a job whose growth is not known yet counts.",
     )
     threshold: str = setting(
-        "absolute", label="Threshold relative to", choices=THRESHOLDS, help="What α is compared with."
+        "absolute",
+        label="Threshold relative to",
+        choices=THRESHOLDS,
+        help="What the threshold is a share of.",
     )
     limits: str = setting(
         "hard", label="Enforcement", choices=LIMITS, help="How limits are enforced on the machine."

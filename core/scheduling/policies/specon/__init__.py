@@ -25,7 +25,7 @@ from core.scheduling.policies.specon.monitor import (
     run_monitor,
     watch_container,
 )
-from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.ports import Decision, PolicyGroup, SchedulingPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -476,6 +476,7 @@ SPECON = SchedulingPolicy(
     decide=decide,
     settings=SpeConSettings,
     title="SpeCon",
+    group=PolicyGroup.PROGRESS,
 )
 
 

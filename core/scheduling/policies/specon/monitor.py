@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from core.scheduling.actions import Mark, Reason
+from core.scheduling.actions import Mark, Reason, list_word
 from core.scheduling.growth import keep_finite, max_magnitude
 from core.scheduling.model import JobState
 from core.scheduling.placement import placement_setting
@@ -32,8 +32,8 @@ PRESETS = {
     "Thesis 6.2.2": {"alpha": 0.01, "interval": 30.0},
     "Figure 6.17, 20 s": {"alpha": 0.05, "interval": 20.0},
     "Figure 6.17, 25 s": {"alpha": 0.05, "interval": 25.0},
-    "Figure 6.18, α = 0.05": {"alpha": 0.05, "interval": 30.0},
-    "Figure 6.18, α = 0.1": {"alpha": 0.1, "interval": 30.0},
+    "Figure 6.18, threshold 0.05": {"alpha": 0.05, "interval": 30.0},
+    "Figure 6.18, threshold 0.1": {"alpha": 0.1, "interval": 30.0},
 }
 """The settings of the thesis' experiments, by their names."""
 
@@ -43,19 +43,39 @@ class SpeConSettings:
     """SpeCon's parameters and variants."""
 
     alpha: float = setting(
-        0.01, label="Threshold α", low=0.0001, high=1.0, help="Growth of E per interval that counts as slow."
+        0.01,
+        label="Threshold",
+        symbol="α",
+        low=0.0001,
+        high=1.0,
+        help="Growth of the loss per interval that counts as slow.",
     )
     interval: float = setting(
-        30.0, label="Interval", low=1.0, high=3600.0, unit="s", help="Time between two looks at every E."
+        30.0, label="Interval", low=1.0, high=3600.0, unit="s", help="Time between two looks at every loss."
     )
     weight_pc: float = setting(
-        2.0, label="Weight of PC", low=0.0, high=100.0, help="What a progressing job counts in a score."
+        2.0,
+        label="Weight, progressing",
+        symbol="PC",
+        low=0.0,
+        high=100.0,
+        help="What a progressing job counts in a score.",
     )
     weight_wc: float = setting(
-        1.5, label="Weight of WC", low=0.0, high=100.0, help="What a watched job counts in a score."
+        1.5,
+        label="Weight, watched",
+        symbol="WC",
+        low=0.0,
+        high=100.0,
+        help="What a watched job counts in a score.",
     )
     weight_cc: float = setting(
-        1.0, label="Weight of CC", low=0.0, high=100.0, help="What a converged job counts in a score."
+        1.0,
+        label="Weight, converged",
+        symbol="CC",
+        low=0.0,
+        high=100.0,
+        help="What a converged job counts in a score.",
     )
     rebalance: str = setting(
         "resolved", label="Rebalancing", choices=REBALANCES, help="How Algorithm 5 is read."
@@ -188,7 +208,9 @@ def _classification_reason(
     was, now = before.mark, after.mark
     # the container was classified, so all three are known
     growth, previous, level = cast("tuple[float, float, float]", (now.growth, was.growth, after.level))
-    text = f"{now.job} grew {growth:.3g} after {previous:.3g}: {was.label} → {now.label}."
+    text = (
+        f"{now.job} grew {growth:.3g} after {previous:.3g}: {list_word(was.label)} → {list_word(now.label)}."
+    )
     values = (("G", growth), ("previous G", previous), ("alpha", alpha), ("E", level))
     return Reason(f"Algorithm 3, lines {lines}", text, now.job, worker, values)
 
