@@ -60,7 +60,7 @@ def freed_figure(course: Sequence[tuple[float, float, float, float]], *, memory:
 
 _HEIGHT = 400
 _DOMAINS = ((0.70, 1.0), (0.35, 0.63), (0.0, 0.28))
-_TALL = 2.2
+_TALL = 4.0
 
 
 def history_figure(history: History, name: str) -> go.Figure:

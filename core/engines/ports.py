@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from core.engines.values import Counters, EngineKey, FollowOptions, HostInfo
+    from core.engines.values import Counters, Ending, EngineKey, FollowOptions, HostInfo
     from core.experiments.spec import Arm, Experiment
     from core.scheduling.model import Reading
     from core.simulation.scenario import Scenario
@@ -91,6 +91,18 @@ class Container(Protocol):
     @property
     def limits(self) -> Limits:
         """Its resource limits."""
+
+    @property
+    def started(self) -> float:
+        """Unix seconds of its last start, or 0."""
+
+    @property
+    def running(self) -> bool:
+        """Whether it has processes, paused ones included."""
+
+    @property
+    def ending(self) -> Ending:
+        """Its last end and its restarts."""
 
 
 class Readings(Protocol):
@@ -205,6 +217,9 @@ class SteeredHost(WatchedHost, Protocol):
     def unpause(self, container: str) -> None:
         """Resume a container's processes."""
 
+    def restart(self, container: str) -> None:
+        """Stop a container's program if it runs, and start it with the same limits."""
+
     def remove(self, container: str) -> None:
         """Stop and remove a container; does nothing if it is gone."""
 
@@ -293,6 +308,8 @@ class EngineKind:
     #: Whether jobs can be submitted to it: its hosts are `core.engines.submitted.JobHost`, and what `adopt`
     #: gives is a `core.engines.submitted.QueueingEngine`.
     takes_jobs: bool = False
+    #: Why its containers cannot be restarted, in a sentence; empty if they can.
+    no_restart: str = ""
     #: Whether nothing on it is real. It may then be changed without ``PHASEDOCK_CONTROL``, gives its name up
     #: to an engine of the settings that has the same, and is only opened unasked where no other answers.
     demo: bool = False

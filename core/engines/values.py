@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 
 class HasLabels(Protocol):
@@ -105,6 +105,22 @@ class HostInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """How a container's program last ended, and how often it was started again."""
+
+    #: Unix seconds of the end, or None if it has not ended yet.
+    at: float | None = None
+    #: Its exit code, or None if unknown.
+    exit_code: int | None = None
+    #: How often the kernel killed it, or one of its processes, for lack of memory; at least.
+    kills: int = 0
+    #: How often the engine started it again.
+    restarts: int = 0
+    #: Why it could not be started, in the engine's words; empty if it could.
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Counters:
     """One reading of a container's counters; None for each that was not measured."""
 
@@ -130,3 +146,12 @@ class Counters:
 def has_label(container: HasLabels) -> bool:
     """Whether a container has PhaseDock's label, with any value."""
     return MANAGED in container.labels
+
+
+def why_not_restarted(labels: Collection[str]) -> str:
+    """Return why a container with these labels is not restarted by hand; empty if it may be."""
+    if RUN in labels:
+        return "A run starts and ends it; stop that run instead."
+    if SUBMISSION in labels:
+        return "It is a submitted job; submit the job again instead."
+    return ""

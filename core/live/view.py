@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import orjson
 
-from core.errors import ConflictError
+from core.errors import ConflictError, NotFoundError
 from core.live.history.chunks import HOST, Stretch, size
 from core.live.history.pins import is_recorded, read_pin
 from core.live.history.reader import HistoryPoints, oldest, read_points, read_tail
@@ -124,6 +124,7 @@ def read_view(path: Path) -> LiveView | None:
             engine=_parse_engine(plain["engine"]),
             at=plain["at"],
             rows=tuple(ContainerRow(**row) for row in plain["rows"]),
+            stopped=tuple(ContainerRow(**row) for row in plain["stopped"]),
             others=plain["others"],
             foreign=tuple(ContainerRow(**row) for row in plain["foreign"]),
             totals=Totals(**{**totals, "labels": labels}),
@@ -256,6 +257,9 @@ class Sessions:
 
 # The view itself.
 
+LOG_LINES = 200
+"""The lines of a container's log that its window shows."""
+_MAX_LINE = 2000
 _FORGOTTEN_AFTER = 60.0
 _SHOWN = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
 
@@ -319,6 +323,18 @@ class ViewBuilder:
         Raises NotFoundError if the settings name no such engine.
         """
         return read_points(self._files(engine).history, ids, start, end, time.time(), max_points)
+
+    def logs(self, engine: str, container: str, lines: int = LOG_LINES) -> list[tuple[float, str]]:
+        """Return Unix seconds and text of the last log lines of a container that the view shows.
+
+        Raises NotFoundError if there is no such engine, or the view does not show the container;
+        PhaseDockError if the engine is lost or keeps no log of it.
+        """
+        view = self.peek(engine)
+        if all(row.id != container for row in (*view.rows, *view.stopped)):
+            raise NotFoundError("This container is no longer shown.", "Choose another one from the table.")
+        with self._engines.host(engine) as host:
+            return [(at, text[:_MAX_LINE]) for at, text in host.logs_since(container, 0.0, lines)]
 
     def remembered(self, engine: str) -> HistoryExtent:
         """Since when the containers of an engine are remembered, and how much that takes.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from core.engines.errors import ChangeRefused, ContainerGone
 from core.engines.terms import read_terms
-from core.engines.values import AGENT, GOAL, LOSS, has_label
+from core.engines.values import AGENT, GOAL, LOSS, has_label, why_not_restarted
 from core.errors import InputError
 from core.phases.model import WARM_UP
 from core.progress import GoalReader, ProgressReader, read_goal
@@ -94,6 +94,9 @@ Rows: TypeAlias = "dict[str, tuple[float, ...]]"
 """Values of `FIELDS` by container id, and those of the host (`TOTALS`) last."""
 
 _MAX_FOREIGN = 500
+_MAX_STOPPED = 100
+_STOPPED_FOR = 86_400.0
+"""Seconds for which a container that has ended stays on the page, unless it is removed."""
 
 
 class MarkedContainers(Protocol):
@@ -129,10 +132,12 @@ class Sampler:
         """
         name, info = self._host.name, self._host.info()
         picked, changed = self._with_label.picked(name), self._with_label.saved_containers(info.key)
-        containers = self._host.containers()
+        every = self._host.containers(running_only=False)
+        containers = [each for each in every if each.running]
         ours = [each for each in containers if has_label(each) or each.id in picked]
         usage = self._usage.take(self._host.counters(ours))
         at = time.time()
+        stopped = [each for each in every if (has_label(each) or each.id in picked) and _is_shown(each, at)]
         losses = self._losses.read(ours, at)
         rows = {
             each.id: row_of(each, usage.get(each.id), each.id in picked, each.id in changed, at)
@@ -158,12 +163,24 @@ class Sampler:
             engine=ready_engine(self._host.address, info),
             at=at,
             rows=listed,
+            stopped=tuple(
+                row_of(each, None, each.id in picked, each.id in changed, at)
+                for each in sorted(stopped, key=lambda each: -(each.ending.at or at))[:_MAX_STOPPED]
+            ),
             others=len(others),
             foreign=tuple(_foreign_rows(others[:_MAX_FOREIGN])),
             totals=totals,
             model=model,
         )
         return view, {**values, TOTALS: _totals_row(totals)}
+
+
+def _is_shown(container: Container, at: float) -> bool:
+    """Whether a container without processes stays on the page: it restarts, did not start or just ended."""
+    if container.running:
+        return False
+    ended = container.ending.at
+    return container.state == "restarting" or (ended is not None and at - ended < _STOPPED_FOR)
 
 
 def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, at: float) -> ContainerRow:
@@ -187,6 +204,13 @@ def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, 
         withheld=None if usage is None else usage.withheld,
         held=held,
         malleable=bool(container.labels.get(AGENT)),
+        started=container.started or None,
+        ended=container.ending.at,
+        exit_code=container.ending.exit_code,
+        kills=container.ending.kills,
+        restarts=container.ending.restarts,
+        error=container.ending.error,
+        no_restart=why_not_restarted(container.labels),
         wrong=" ".join(f"{name}: {why}" for name, why in labelled.wrong.items()),
         max_cores=labelled.terms.max,
     )

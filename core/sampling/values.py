@@ -239,6 +239,24 @@ class ContainerRow:
     gpu_power: float | None = None
     #: Cores that its limit kept from it in the last second.
     withheld: float | None = None
+    #: When it was last started, or None.
+    started: float | None = None
+    #: When its program last ended, and its exit code; None if it never did, or that is unknown.
+    ended: float | None = None
+    exit_code: int | None = None
+    #: How often it was killed for lack of memory, at least, and how often the engine restarted it.
+    kills: int = 0
+    restarts: int = 0
+    #: Why it could not be started, in the engine's words; empty if it could.
+    error: str = ""
+    #: Why it is not restarted by hand, in a sentence; empty if it may be.
+    no_restart: str = ""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has processes, paused ones included."""
+        return self.state in ("running", "paused")
+
     #: The most cores that its label ``phasedock.max`` allows a policy to give, or None.
     max_cores: float | None = None
 
@@ -284,6 +302,8 @@ class LiveView:
     model: str | None = None
     #: The task of the policy that was to be attached last and failed lately, or None.
     failed: TaskInfo | None = None
+    #: Labelled or picked containers that have ended or are about to be restarted, the last ended first.
+    stopped: tuple[ContainerRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,17 @@ def _one(view: LiveView, container: str) -> list[Node]:
     return show(row.name, limit.window(view, container, control=control), _BIG)
 
 
+def _ask_restart(view: LiveView, container: str) -> list[Node]:
+    row = limit.row_of(view, container)
+    return show(f"Restart {row.name}?", limit.ask_restart(row))
+
+
+def _restart(view: LiveView, container: str) -> None:
+    name = workspace().live.limits.restart(view.engine.name, container)
+    close()
+    notify("It has the same limits as before.", "ok", title=f"{name} was restarted.")
+
+
 def _ask_release(view: LiveView, _target: str) -> list[Node]:
     changed = [row.name for row in view.rows if row.held]
     attached = view.attached
@@ -223,6 +234,8 @@ def _teach(view: LiveView, _target: str) -> None:
 
 ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {
     "one": _one,
+    "restart": _ask_restart,
+    "restart-now": _restart,
     "release": _ask_release,
     "release-now": _release,
     "undo": _undo,
@@ -241,7 +254,7 @@ ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {
     "job-down": _job_moved(-1),
 }
 """What each button does with the engine as it is now and the id that the button carries."""
-OPENS = frozenset(("one", "release", "job-form", "take-control"))
+OPENS = frozenset(("one", "restart", "release", "job-form", "take-control"))
 """The actions that only open a window and change nothing."""
 
 

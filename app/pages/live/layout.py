@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from app.pages.live.state import ACT, EVERY, MEASURES, does
+from app.pages.live.state import ACT, COLUMNS, EVERY, MEASURES, does
 from app.ui.basics import Node, aria, button, card, data, icon, icon_button
 from app.ui.engines import title_of
 from app.ui.tables import grid
@@ -48,6 +48,8 @@ def columns() -> list[dict[str, Any]]:
         {"field": "list", "headerName": "List", "cellRenderer": "LiveListCell", "width": 96, "minWidth": 86},
         {"field": "phase", "headerName": "Phase", "cellRenderer": "LivePhaseCell", "width": 64,
          "minWidth": 60},
+        _state(),
+        *(_further(name, label) for name, label in COLUMNS.items()),
         _bar("cpu", "CPU use and limit", "byCpu", sort="desc"),
         _line("cpuLine"),
         _bar("memory", "Memory use and limit", "byMemory"),
@@ -62,9 +64,23 @@ def _name() -> dict[str, Any]:
         "field": "name",
         "headerName": "Container",
         "cellRenderer": "LiveNameCell",
-        "minWidth": 118,
+        "minWidth": 126,
         "flex": 4,
         "tooltipField": "image",
+    }
+
+
+def _state() -> dict[str, Any]:
+    """The column of last ends, shown where a container has one."""
+    return {
+        "cellDataType": False,
+        "getQuickFilterText": _function("stateText"),
+        "field": "trouble",
+        "headerName": "State",
+        "cellRenderer": "LiveStateCell",
+        "sortable": False,
+        "minWidth": 170,
+        "flex": 4,
     }
 
 
@@ -94,6 +110,37 @@ def _line(field: str) -> dict[str, Any]:
         "width": 80,
         "minWidth": 66,
     }
+
+
+def _further(field: str, title: str) -> dict[str, Any]:
+    """A column that is shown where it was chosen."""
+    return {
+        **_UNSEARCHED,
+        "comparator": {"function": f"{_JS}by{field.capitalize()}"},
+        "sortingOrder": ["desc", "asc"],
+        "field": field,
+        "headerName": title,
+        "cellRenderer": "LiveTextCell",
+        "type": "rightAligned",
+        "hide": True,
+        "width": 92,
+        "minWidth": 76,
+    }
+
+
+def _column_choice() -> html.Details:
+    """Which further columns the table has."""
+    buttons = [
+        button(label, None, "quiet small", **data(column=name), **aria(pressed="false"))
+        for name, label in COLUMNS.items()
+    ]
+    return html.Details(
+        [
+            html.Summary([icon("table", "sm"), "Columns"], className="btn small"),
+            html.Div(buttons, className="columnlist"),
+        ],
+        className="columnchoice only-desktop-block",
+    )
 
 
 def _loss() -> dict[str, Any]:
@@ -144,7 +191,7 @@ def table_card(text: str) -> html.Section:
         html.Div(_table(), className="live-table only-desktop-block", id="live-table"),
         html.Div(id="live-cards", className="live-cards"),
         note=note,
-        tools=[search, export],
+        tools=[search, _column_choice(), export],
         flush=True,
         class_name="containers",
     )
@@ -307,7 +354,7 @@ def body(engine: EngineInfo, address: LiveAddress) -> list[Node]:
         paused="0",
         model=address.model or "",
     )
-    chosen = data(measure=address.measure, all=address.all_charts)
+    chosen = data(measure=address.measure, all=address.all_charts, columns=address.columns)
     return [
         html.Div(parts, id="live", className="live waiting", **attributes, **chosen),
         *plumbing(),

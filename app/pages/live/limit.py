@@ -10,8 +10,8 @@ from dash import html
 from app.context import workspace
 from app.figures.live import history_figure
 from app.pages.live import record
-from app.pages.live.state import does, is_control
-from app.ui.basics import Node, button, list_badge, notice, phase_badge
+from app.pages.live.state import does, is_control, trouble
+from app.ui.basics import Node, aria, button, data, list_badge, notice, phase_badge, state_badge
 from app.ui.forms import ORDER
 from app.ui.graph import graph
 from app.ui.tables import export_menu
@@ -30,7 +30,7 @@ def row_of(view: LiveView, container: str) -> ContainerRow:
 
     Raises NotFoundError if it no longer exists.
     """
-    match = next((row for row in view.rows if row.id == container), None)
+    match = next((row for row in (*view.rows, *view.stopped) if row.id == container), None)
     if match is None:
         raise NotFoundError(
             "This container is no longer there.", "It may have ended; the table is up to date."
@@ -51,8 +51,45 @@ def window(view: LiveView, container: str, *, control: bool) -> list[Node]:
         sides = [record.choice(view.engine.name), html.Div(tools, className="row")]
         menu = html.Div(sides, className="row wrap between")
         parts += [menu, graph(GRAPH, figure, label)]
-    parts.append(_limits(view, row, control=control))
+    parts += [_log(view, row), _restart(view, row, control=control)]
+    if row.is_running:
+        parts.append(_limits(view, row, control=control))
     return parts
+
+
+def _log(view: LiveView, row: ContainerRow) -> html.Div:
+    """The last lines of its log, which the page's script fetches and renews."""
+    lines = html.Pre(
+        "Loading …",
+        id="live-log",
+        tabIndex="0",
+        role="log",
+        **data(engine=view.engine.name, container=row.id),
+        **aria(label=f"Last lines of the log of {row.name}"),
+    )
+    return html.Div([html.H3("Log"), lines], className="stack close")
+
+
+def _restart(view: LiveView, row: ContainerRow, *, control: bool) -> html.Div:
+    """The button that restarts it, grey with the reason where that is not possible."""
+    why = workspace().live.engines.kind(view.engine.name).no_restart or row.no_restart
+    if not control:
+        why = "Set PHASEDOCK_CONTROL=on and restart PhaseDock to restart containers."
+    more = {"disabled": True} if why else {}
+    ask = button(f"Restart {row.name} …", "refresh", "", **does("restart", row.id), **more)
+    return html.Div([ask, html.Span(why, className="small ink2") if why else None], className="row wrap")
+
+
+def ask_restart(row: ContainerRow) -> list[Node]:
+    """The question before a container is restarted."""
+    stops = "It is stopped, and killed if it has not ended after 10 s. Then it" if row.is_running else "It"
+    saved = " Its original limits stay saved; Undo and Release everything restore them." if row.held else ""
+    buttons = [
+        button("Cancel", None, "", **does("close")),
+        button(f"Restart {row.name}", "refresh", "danger", **does("restart-now", row.id)),
+    ]
+    words = f"{stops} starts again with the same limits.{saved}"
+    return [html.P(words), html.Div(buttons, className="row ends wrap")]
 
 
 def _facts(row: ContainerRow) -> list[Node]:
@@ -63,6 +100,11 @@ def _facts(row: ContainerRow) -> list[Node]:
         ("Selected", why),
         ("Id", html.Code(row.id[:12])),
     ]
+    if (state := trouble(row)) is not None:
+        kind, word, details = state
+        facts.append(("State", [state_badge(word, kind), f" {details}"]))
+    if row.error:
+        facts.append(("Docker says", row.error))
     if row.label:
         facts.append(("List", list_badge(row.label)))
     if row.phase is not None:

@@ -18,12 +18,22 @@ from flask import Blueprint, Response, request
 from app.context import workspace
 from app.pages.live import callbacks
 from app.pages.live.layout import body, plumbing
-from app.pages.live.state import NO_QUEUE, PATH, LiveAddress, Queue, capabilities, is_control, signatures
+from app.pages.live.state import (
+    NO_QUEUE,
+    PATH,
+    LiveAddress,
+    Queue,
+    capabilities,
+    is_control,
+    signatures,
+    trouble,
+)
 from app.ui.basics import Node, empty, link_button, list_weight, page_head
 from app.ui.engines import anything_attached, real_engines_beside_demo
 from app.ui.links import Query
 from app.ui.page import Page, Room, safe_page
 from app.ui.tables import table_route
+from core.errors import PhaseDockError
 from core.scheduling.actions import list_word
 from core.tables import Table
 
@@ -157,6 +167,10 @@ def static_columns(row: ContainerRow) -> dict[str, Any]:
         "malleable": row.malleable,
         "why": row.loss_why,
         "wrong": row.wrong,
+        "running": row.is_running,
+        "trouble": trouble(row),
+        "ended": row.ended,
+        "started": row.started,
     }
 
 
@@ -164,7 +178,8 @@ def tick(
     live: Live, view: LiveView, tick_request: TickRequest, panels: Mapping[str, str], queue: Queue = NO_QUEUE
 ) -> dict[str, Any]:
     """The answer to one tick."""
-    rows = [static_columns(row) for row in view.rows]
+    shown = (*view.rows, *view.stopped)
+    rows = [static_columns(row) for row in shown]
     shape = digest(rows)
     resumes = shape == tick_request.shape
     attached, recording = view.attached, view.recording
@@ -176,7 +191,7 @@ def tick(
         "able": capabilities(view, queue),
         "shape": shape,
         "rows": None if resumes else rows,
-        "columns": {name: [getattr(row, name) for row in view.rows] for name in _COLUMNS},
+        "columns": {name: [getattr(row, name) for row in shown] for name in _COLUMNS},
         "totals": _totals(view),
         "steered": is_control(attached) or not live.engines.may_change(view.engine.name),
         "wake": attached.next_wake if attached else None,
@@ -202,7 +217,7 @@ def _lines(live: Live, view: LiveView, tick_request: TickRequest, resumes: bool)
     """The lines missing on the page: sparklines of all rows, and the open charts."""
     at = float(view.at or 0.0)
     since = tick_request.since if resumes else None
-    ids = [row.id for row in view.rows]
+    ids = [row.id for row in (*view.rows, *view.stopped)]
     engine = view.engine.name
     sparks = _since(
         live.view.history(engine, ids, _seconds(since, at)), ids, ("cpu", "loss"), since, at, SPARK
@@ -279,7 +294,8 @@ def live_tick(engine: str) -> Response:
 def live_history(engine: str) -> Table:
     """The last ten minutes of some containers, or of all (``ids=all``), one row per sample."""
     live = workspace().live
-    names = {row.id: row.name for row in live.view.peek(engine).rows}
+    view = live.view.peek(engine)
+    names = {row.id: row.name for row in (*view.rows, *view.stopped)}
     chosen_ids = request.args.get("ids", ALL)
     ids = list(names) if chosen_ids == ALL else [each for each in chosen_ids.split(",") if each in names]
     histories = live.view.history(engine, ids)
@@ -291,6 +307,17 @@ def live_history(engine: str) -> Table:
                 yield names[each], *(None if np.isnan(line[i]) else float(line[i]) for line in lines)
 
     return Table.file_only(f"{engine}-last-minutes", ("container", *_LINES_IN_FILES.values()), rows())
+
+
+@blueprint.get("/api/live/<engine>/log")
+def live_log(engine: str) -> Response:
+    """The last lines of the log of a container (``id``), oldest first, or a sentence that says why not."""
+    try:
+        lines = [text for _, text in workspace().live.view.logs(engine, request.args.get("id", ""))]
+        answer: dict[str, Any] = {"lines": lines}
+    except PhaseDockError as error:
+        answer = {"lines": [], "why": f"{error.message} {error.hint}".strip()}
+    return Response(orjson.dumps(answer), mimetype="application/json", headers={"Cache-Control": "no-store"})
 
 
 @safe_page("Live")

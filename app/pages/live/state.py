@@ -16,11 +16,12 @@ from app.ui.links import PageState, free_text, option
 from core.errors import NotFoundError
 from core.live.queue.values import QueueState
 from core.sampling.values import EngineState, Mode
+from core.units import plural
 
 if TYPE_CHECKING:
     from app.ui.links import Query
     from core.live.queue.values import QueuedJob
-    from core.sampling.values import AttachedPolicy, EngineInfo, LiveView
+    from core.sampling.values import AttachedPolicy, ContainerRow, EngineInfo, LiveView
     from core.workspace.records import TaskInfo
 
 Beside: TypeAlias = "tuple[EngineInfo, ...] | None"
@@ -61,6 +62,8 @@ NO_QUEUE = Queue()
 PATH = "/live"
 EVERY = ("1", "2", "5", "10", "30")
 """Seconds between two ticks that can be chosen."""
+COLUMNS = {"uptime": "Uptime", "network": "Network", "io": "Disk"}
+"""Further columns of the table that can be chosen."""
 MEASURES = {"cpu": "CPU", "memory": "Memory"}
 ACT = "live-act"
 """The store that all buttons of the page fill (``assets/js/actions.js``)."""
@@ -90,6 +93,8 @@ class LiveAddress(PageState):
     measure: str = option(MEASURES, "cpu")
     text: str = free_text("")
     all_charts: str = free_text("0", "all")
+    #: The further columns of the table, separated by commas.
+    columns: str = free_text("")
     #: The engine, or None where none is configured.
     engine: EngineInfo | None = None
     #: The model that samples are labelled by; the one that the bar on top shows unless given.
@@ -108,6 +113,28 @@ class LiveAddress(PageState):
 def does(act: str, target: str = "") -> dict[str, Any]:
     """The action that a button of the page requests, as its attributes."""
     return data(act=act, id=target, store=ACT)
+
+
+def trouble(row: ContainerRow) -> tuple[str, str, str] | None:
+    """A container's last end: the kind of its badge, a word and details; None if it just runs."""
+    if row.is_running and not (row.kills or row.restarts):
+        return None
+    if row.error and not row.is_running:
+        kind, word = "bad", "does not start"
+    elif row.state == "restarting":
+        kind, word = "bad", "restarting"
+    elif row.kills:
+        kind, word = "warn" if row.is_running else "bad", "out of memory"
+    elif row.is_running:
+        kind, word = "warn", "restarted"
+    else:
+        kind, word = "bad" if row.exit_code else "", "exited"
+    details = [
+        "" if row.exit_code is None or row.is_running else f"exit {row.exit_code}",
+        f"killed {row.kills}×" if row.kills else "",
+        plural(row.restarts, "restart") if row.restarts else "",
+    ]
+    return kind, word, ", ".join(filter(None, details))
 
 
 def command(text: str) -> html.Div:
@@ -138,7 +165,7 @@ def signatures(
             control,
             working,
             view.at is None,
-            not view.rows and not queue.active,
+            not view.rows and not view.stopped and not queue.active,
             None if beside is None else tuple((each.name, each.state) for each in beside),
             None if view.failed is None else view.failed.id,
         ),
@@ -221,7 +248,7 @@ def _obstacles(view: LiveView, *, control: bool, working: bool, idle: bool) -> l
                 role="status",
             )
         ]
-    if not view.rows:
+    if not view.rows and not view.stopped:
         return [_nothing_labelled(view)] if idle else []
     return [] if control else [_looking_only(view)]
 

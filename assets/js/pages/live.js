@@ -8,6 +8,7 @@
   const SETTLE = 10; // seconds between two sortings of the table
   const FEW = 8; // containers beside whose table there is room
   const LATE = 5; // seconds without a sample before this is said
+  const LOG = 1800; // milliseconds between two looks at a log
   const ASK = 350; // milliseconds after the last change of a form before it is asked about
 
   /* Names of one experiment differ at their end: one that is too long is cut before its last letters. */
@@ -168,7 +169,7 @@
       const at = row.lines.cpu.first + i;
       if (value !== null) page.counts.set(at, (page.counts.get(at) || 0) + 1);
     }));
-    page.counts.set(last, page.rows.length);
+    page.counts.set(last, page.totals.containers);
     for (const at of page.counts.keys()) if (at < last - 120) page.counts.delete(at);
   }
   function panels(page, now) {
@@ -255,6 +256,25 @@
     dom.find(notice, ".text").textContent = text;
     slot.append(notice);
   }
+
+  /* The log in a container's window: its last lines, renewed while the window is open. */
+  setInterval(async function () {
+    const node = document.getElementById("live-log");
+    if (!node || document.hidden || node.dataset.busy) return;
+    node.dataset.busy = "1";
+    try {
+      const { engine = "", container = "" } = node.dataset, query = new URLSearchParams({ id: container });
+      const answer = await (await fetch("/api/live/" + encodeURIComponent(engine) + "/log?" + query)).json();
+      const text = answer.why || answer.lines.join("\n") || "It has printed nothing.";
+      const atEnd = node.scrollTop + node.clientHeight >= node.scrollHeight - 4;
+      if (node.textContent !== text) {
+        node.textContent = text;
+        if (atEnd || !node.dataset.filled) node.scrollTop = node.scrollHeight;
+        node.dataset.filled = "1";
+      }
+    } catch { /* the next attempt may do better; lines that are there stay */ }
+    setTimeout(() => { delete node.dataset.busy; }, LOG);
+  }, 200);
 
   function write(changes) {
     const url = new URL(window.location.href);

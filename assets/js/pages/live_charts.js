@@ -3,7 +3,7 @@
   "use strict";
   const { live, format, dom } = window.phasedock, known = format.known;
   const h = (name, kind, text) => Object.assign(document.createElement(name), { className: kind || "", textContent: text || "" });
-  const SIX = 6, CHOOSE = 30, TALL = 2.2;
+  const SIX = 6, CHOOSE = 30, TALL = 4;
   const HOLES = 3; // buckets without a limit until it is taken as gone
 
   /* A line in a box of w × h, from `from` on; a gap where there is no value. */
@@ -196,14 +196,16 @@
     if (live.page && live.page.drawn && live.page.node.isConnected) live.charts.draw(live.page);
   }, { rootMargin: "200px" }) : null;
 
+  /* Containers with processes: only these have something to draw. */
+  const running = (page) => page.rows.filter((row) => row.running);
   live.charts = {
-    lacking: (page) => (page.node.dataset.all === "1" ? page.rows.map((row) => row.id) : page.shown).some((id) => !page.charts.has(id)),
+    lacking: (page) => (page.node.dataset.all === "1" ? running(page).map((row) => row.id) : page.shown).some((id) => !page.charts.has(id)),
     /* The six that use most, chosen again only now and then, so that they do not jump. */
     choose: function (page) {
-      const all = page.node.dataset.all === "1", here = page.shown.filter((id) => page.byId.has(id));
-      const want = all ? page.rows.length : Math.min(SIX, page.rows.length);
+      const all = page.node.dataset.all === "1", here = page.shown.filter((id) => page.byId.has(id) && page.byId.get(id).running);
+      const rows = running(page), want = all ? rows.length : Math.min(SIX, rows.length);
       if (here.length === page.shown.length && here.length === want && Date.now() - page.chosen < 1000 * CHOOSE) return;
-      const ranked = page.rows.slice().sort((a, b) => (b.steady || 0) - (a.steady || 0) || (a.name < b.name ? -1 : 1));
+      const ranked = rows.sort((a, b) => (b.steady || 0) - (a.steady || 0) || (a.name < b.name ? -1 : 1));
       page.shown = ranked.slice(0, want).map((row) => row.id);
       page.chosen = Date.now();
       if (live.charts.lacking(page)) page.soon = page.busy;
@@ -219,7 +221,7 @@
         if (!all || !watcher || seen.has(id)) one(node, row, page);
       });
       had.forEach((node, id) => { if (watcher) watcher.unobserve(node); seen.delete(id); node.remove(); });
-      const n = page.rows.length, few = n <= SIX;
+      const n = running(page).length, few = n <= SIX;
       const words = ["no", "one", "two", "three", "four", "five", "six"];
       dom.element("live-small-title").textContent = all || few ? "Each container over time" : "Top " + words[SIX] + " by CPU";
       const button = dom.element("live-all");

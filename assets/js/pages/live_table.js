@@ -5,7 +5,7 @@
   const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || /** @type {AgGridFunctions} */ ({}));
   const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || /** @type {AgGridFunctions} */ ({}));
   const h = React.createElement;
-  const GRID = "live-grid", ROW = 33, HEAD = 34, MOST = 14, NEAR = 0.9;
+  const GRID = "live-grid", ROW = 33, HEAD = 34, MOST = 14, NEAR = 0.9, FAR = 4;
   const narrow = () => window.innerWidth < 768;
 
 
@@ -23,15 +23,17 @@
 
   function widths(use, limit, scale) {
     const share = (value) => Math.min(100, (100 * value) / scale).toFixed(1) + "%";
-    return { use: known(use) ? share(use) : "0", limit: known(limit) ? share(limit) : null };
+    const far = known(limit) && limit > scale;
+    return { use: known(use) ? share(use) : "0", limit: known(limit) && !far ? share(limit) : null, far };
   }
   cells.LiveBarCell = function (props) {
     if (!props.value) return null;
+    if (!props.data.running) return h("span", { className: "ink3" }, "–");
     const [use, limit, scale, memory] = props.value, words = usageBeside(use, limit, memory), at = widths(use, limit, scale);
     const title = words.near ? format.share(use / limit, 0) + " of its limit" : known(limit) ? undefined : "no limit";
     return h("div", { className: "usecell", title },
       h("div", { className: "usebar" + (words.near ? " near" : "") },
-        h("i", { style: { width: at.use } }), at.limit ? h("b", { style: { left: at.limit } }) : null),
+        h("i", { style: { width: at.use } }), at.limit ? h("b", { style: { left: at.limit } }) : null, at.far ? h("s", null, "→") : null),
       h("span", { className: "num" }, words.use, h("span", { className: "ink3" }, words.rest)));
   };
   cells.LiveNameCell = function (props) {
@@ -39,7 +41,7 @@
     return h("span", { className: "livename" },
       h("span", { className: "midcut strong", title: row.name, "aria-hidden": true }, h("span", null, head), h("span", null, tail)),
       h("span", { className: "sr" }, row.name),
-      row.state !== "running" ? h("span", { className: "state" }, row.state) : null,
+      row.state !== "running" && !row.trouble ? h("span", { className: "state" }, row.state) : null,
       row.wrong ? h("span", { className: "state warn", title: row.wrong }, "label") : null,
       row.picked ? h("span", { className: "state", title: "Selected by hand; it does not carry the label" }, "selected") : null);
   };
@@ -49,8 +51,14 @@
     return h("span", { className, title }, word);
   };
   cells.LivePhaseCell = (props) => (known(props.value) ? h("span", { className: format.phaseClass(props.value) }, format.phaseName(props.value)) : h("span", { className: "ink3" }, "–"));
+  cells.LiveStateCell = function (props) {
+    if (!props.value) return h("span", { className: "ink3" }, props.data.state === "running" ? "running" : "–");
+    const [kind, word, details] = props.value;
+    return h("span", { className: "livestate", title: details }, h("span", { className: "state " + kind }, word), h("span", { className: "small ink2 truncate" }, details));
+  };
   cells.LiveLineCell = (props) => h("svg", { className: "sparkline", viewBox: "0 0 100 24", preserveAspectRatio: "none", "aria-hidden": "true" },
     h("path", { d: props.value || "" }));
+  cells.LiveTextCell = (props) => h("span", { className: props.value ? "num" : "ink3" }, props.value || "–");
   cells.LiveLossCell = function (props) {
     const row = props.data;
     return h("span", { className: known(props.value) ? "num" : "ink3", title: row.why || undefined }, format.significant(props.value));
@@ -73,10 +81,14 @@
   };
   functions.phasedockLive = {
     nothing: () => "",
+    stateText: (params) => (params.data.trouble || [params.data.state]).join(" "),
     span: () => (live.page ? live.span() / 60 + " min" : ""),
     byCpu: compareBy("steady"),
     byMemory: compareBy("memoryNow"),
     byLoss: compareBy("loss"),
+    byUptime: compareBy("since"),
+    byNetwork: compareBy("networkNow"),
+    byIo: compareBy("ioNow"),
     key: function (params) {
       if (params.event.key !== "Enter" || !params.data || params.event.target.closest("button")) return;
       window.dash_clientside.set_props("live-act", { data: { act: "one", id: params.data.id, at: Date.now() } });
@@ -84,21 +96,61 @@
   };
 
   function scales(rows) {
-    const top = (use, limit) => Math.max(0, ...rows.map((row) => Math.max(row[use] || 0, row[limit] || 0)));
+    /* Limits far above all use do not count: they are arrows at the edge. */
+    const top = function (use, limit) {
+      const running = rows.filter((row) => row.running), most = Math.max(0, ...running.map((row) => row[use] || 0));
+      return Math.max(most, ...running.map((row) => row[limit] || 0).filter((value) => !most || value <= FAR * most));
+    };
     const cpu = top("cpu", "cpu_limit"), memory = top("memory", "memory_limit");
     return { cpu: Math.ceil(cpu * 4) / 4 || 1, memory: 2 ** (Math.ceil(Math.log2(memory || 1) * 4) / 4) };
   }
-  const same = (one, two) => Boolean(one) && one.every((value, i) => value === two[i]);
+  const same = (one, two) => Boolean(one) && Boolean(two) && one.every((value, i) => value === two[i]);
   const reuseUnchanged = (before, now) => (same(before, now) ? before : now);
   const rounded = (value, step) => (known(value) ? Math.round(value / step) * step : null);
+
+  /* The columns that can be chosen: values to sort by, and texts. */
+  function further(row) {
+    const since = row.running && row.started ? Math.max(0, live.now() - row.started) : null;
+    return {
+      since, networkNow: row.network, ioNow: row.io, uptime: since === null ? "" : roughly(since),
+      network: known(row.network) ? format.rate(row.network) : "", io: known(row.io) ? format.rate(row.io) : "",
+    };
+  }
+  function chosen() {
+    return (live.page.node.dataset.columns || "").split(",").filter(Boolean);
+  }
+  document.addEventListener("click", function (event) {
+    const button = live.page && dom.closest(event, "[data-column]");
+    if (!button) return;
+    const all = new Set(chosen()), name = button.dataset.column;
+    if (all.has(name)) all.delete(name); else all.add(name);
+    live.page.node.dataset.columns = [...all].join(",");
+    live.write({ columns: live.page.node.dataset.columns || null });
+    live.table.draw(live.page, false);
+  });
+
+  /* A duration in its largest unit. */
+  function roughly(seconds) {
+    const [size, unit] = seconds < 60 ? [1, "s"] : seconds < 3600 ? [60, "min"] : seconds < 172800 ? [3600, "h"] : [86400, "days"];
+    const count = Math.floor(seconds / size);
+    return (size === 1 ? Math.floor(count / 5) * 5 : count) + " " + unit;
+  }
+
+  /* A container's last end with how long ago that was. */
+  function withAge(row) {
+    if (!row.trouble) return null;
+    const [kind, word, details] = row.trouble, ago = row.ended ? Math.max(0, live.now() - row.ended) : null;
+    return [kind, word, [details, ago === null ? "" : roughly(ago) + " ago"].filter(Boolean).join(", ")];
+  }
 
   /* What the table holds of a row. What looks the same stays the same object, and its cell is not drawn again. */
   function buildDisplayRow(row, scale, before, lines) {
     const was = before || {};
     return {
       id: row.id, name: row.name, image: row.image, list: row.list, letters: row.letters, weight: row.weight, phase: row.phase, state: row.state,
+      running: row.running, trouble: reuseUnchanged(was.trouble, withAge(row)),
       picked: row.picked, wrong: row.wrong, held: row.held, why: row.why, acts: row.held && !live.page.steered ? 1 : 0, steady: row.steady,
-      memoryNow: row.memory, loss: row.loss, source: row,
+      memoryNow: row.memory, loss: row.loss, source: row, ...further(row),
       cpu: reuseUnchanged(was.cpu, [rounded(row.cpu, 0.005), row.cpu_limit, scale.cpu, false]),
       memory: reuseUnchanged(was.memory, [rounded(row.memory, 262144), row.memory_limit, scale.memory, true]),
       cpuLine: lines || !before ? live.sparkline(row.lines.cpu, 0) : was.cpuLine,
@@ -134,7 +186,7 @@
   }
   function matches(row) {
     const wanted = filterText().toLowerCase();
-    return [row.name, row.list, known(row.phase) ? format.phaseName(row.phase) : ""].join(" ").toLowerCase().includes(wanted);
+    return [row.name, row.list, ...(row.trouble || []), known(row.phase) ? format.phaseName(row.phase) : ""].join(" ").toLowerCase().includes(wanted);
   }
   function showFilterCount() {
     const total = live.table.rows.size;
@@ -167,7 +219,9 @@
   /* Hides empty columns: lists without a policy, phases without a model, losses where none is read. */
   function columns(table, rows) {
     const some = (name) => rows.some((row) => known(row[name]) || typeof row[name] === "string");
-    const shown = { list: some("list"), phase: some("phase"), loss: some("loss"), lossLine: some("loss") };
+    const shown = { trouble: rows.some((row) => row.trouble), list: some("list"), phase: some("phase"), loss: some("loss"), lossLine: some("loss") && !rows.some((row) => row.trouble) };
+    for (const name of ["uptime", "network", "io"]) shown[name] = chosen().includes(name);
+    dom.all("[data-column]").forEach((button) => button.setAttribute("aria-pressed", String(chosen().includes(button.dataset.column))));
     const key = JSON.stringify(shown);
     if (live.table.columns === key) return;
     live.table.columns = key;
@@ -197,8 +251,8 @@
     node.className = "livecard";
     node.dataset.id = row.id;
     node.innerHTML = '<header><h3></h3><span class="badges"></span><button type="button" class="iconbtn" data-act="one" data-store="live-act">' +
-      '<span class="icon i-dots-vertical" aria-hidden="true"></span></button></header>' +
-      ["CPU", "Memory"].map((name) => '<div class="useline"><span class="ink3">' + name + '</span><div class="usebar"><i></i><b></b></div><span class="num"><span></span><span class="ink3"></span></span></div>').join("");
+      '<span class="icon i-dots-vertical" aria-hidden="true"></span></button></header><p class="trouble small ink2" hidden></p>' +
+      ["CPU", "Memory"].map((name) => '<div class="useline"><span class="ink3">' + name + '</span><div class="usebar"><i></i><b></b><s hidden>→</s></div><span class="num"><span></span><span class="ink3"></span></span></div>').join("");
     live.call(node.querySelector("h3"), row.name);
     const button = dom.find(node, "button");
     button.dataset.id = row.id;
@@ -210,15 +264,23 @@
     if (row.list) badges.push(live.listBadge(row));
     if (known(row.phase)) badges.push([format.phaseClass(row.phase), format.phaseName(row.phase)]);
     if (row.held) badges.push(["state accent", "changed"]);
-    if (row.state !== "running") badges.push(["state", row.state]);
+    if (row.trouble) badges.push(["state " + row.trouble[0], row.trouble[1]]);
+    else if (row.state !== "running") badges.push(["state", row.state]);
+    const details = node.querySelector(".trouble");
+    details.textContent = row.trouble ? row.trouble[2] : "";
+    details.hidden = !row.trouble;
     live.badges(node.querySelector(".badges"), badges);
     [row.cpu, row.memory].forEach(function ([use, limit, scale, memory], i) {
-      const line = node.querySelectorAll(".useline")[i], words = usageBeside(use, limit, memory), at = widths(use, limit, scale);
+      const line = node.querySelectorAll(".useline")[i];
+      line.hidden = !row.running;
+      const words = usageBeside(use, limit, memory), at = widths(use, limit, scale);
       const [bar, text] = [line.querySelector(".usebar"), line.querySelector(".num")];
       bar.classList.toggle("near", words.near);
-      bar.firstChild.style.width = at.use;
-      bar.lastChild.hidden = at.limit === null;
-      bar.lastChild.style.left = at.limit || "0";
+      const [use_, tick, arrow] = bar.children;
+      use_.style.width = at.use;
+      tick.hidden = at.limit === null;
+      tick.style.left = at.limit || "0";
+      arrow.hidden = !at.far;
       text.firstChild.textContent = words.use;
       text.lastChild.textContent = words.rest;
     });

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from core.engines.values import GOAL, JOB, LOSS, MANAGED, MIN_CORES, SUBMISSION
+from core.engines.values import GOAL, JOB, LOSS, MANAGED, MIN_CORES, SUBMISSION, Ending
+from core.simulation.replay import DONE, KILLED, STOPPED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from core.engines.demo.world import ReplayMoment
     from core.scheduling.model import Reading
     from core.simulation.replay import ReplayedJob, ReplayPlan
 
@@ -71,6 +73,13 @@ class DemoContainer:
     #: Which job of the replay it is.
     number: int
     command: tuple[str, ...] = ()
+    ending: Ending = field(default_factory=Ending)
+    started: float = 0.0
+
+    @property
+    def running(self) -> bool:
+        """Whether its job has not ended."""
+        return self.state != "exited"
 
 
 def make_id(world: str, number: int) -> str:
@@ -78,8 +87,13 @@ def make_id(world: str, number: int) -> str:
     return sha256(f"{world} {number}".encode()).hexdigest()
 
 
-def make_container(plan: ReplayPlan, job: ReplayedJob, world: str) -> DemoContainer:
-    """Return a job as a container; `world` makes its id unique across replays."""
+EXIT_CODES: Final = {DONE: 0, KILLED: 137, STOPPED: 143}
+"""The exit codes that replayed jobs would have, by their outcomes."""
+
+
+def make_container(plan: ReplayPlan, job: ReplayedJob, present: ReplayMoment) -> DemoContainer:
+    """Return a job as a container; the replay's name makes its id unique across replays."""
+    world = present.world
     name, submitted = plan.recording(job).name, job.submitted
     labels = {LOSS: "loss", GOAL: "min"}
     if submitted is not None:
@@ -95,4 +109,8 @@ def make_container(plan: ReplayPlan, job: ReplayedJob, world: str) -> DemoContai
         "exited" if job.ended is not None else "paused" if job.paused else "running",
         DemoLimits(job.limit, memory, job.weight),
         job.number,
+        ending=Ending()
+        if job.ended is None
+        else Ending(present.unix(job.ended), EXIT_CODES[job.outcome], int(job.outcome == KILLED)),
+        started=present.unix(job.begun),
     )

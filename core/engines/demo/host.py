@@ -33,6 +33,9 @@ ENDING_SENTENCES: Final = {
 }
 """The sentence for the end of a replayed job, by its outcome."""
 
+NO_RESTART: Final = "The demo replays recorded jobs; a Docker engine can restart its containers."
+"""Why no container of the demo can be restarted."""
+
 _PERIODS: Final = 10.0
 """Periods of a quota per second, the kernel's default."""
 
@@ -93,9 +96,12 @@ class DemoHost:
         return self._present or self.advance()
 
     def containers(self, running_only: bool = True) -> tuple[DemoContainer, ...]:
-        """Return its containers, newest first; ended ones only of submitted jobs."""
-        self.advance()
-        return tuple(each for each in self._containers.values() if each.state != "exited" or not running_only)
+        """Return its containers, newest first; those that ended long ago only of submitted jobs."""
+        present = self.advance()
+        if running_only:
+            return tuple(each for each in self._containers.values() if each.running)
+        jobs = reversed(present.replay.jobs)
+        return tuple(make_container(self.world.plan, job, present) for job in jobs)
 
     def inspect(self, container: str) -> DemoContainer:
         """Return the present state of a container."""
@@ -129,7 +135,8 @@ class DemoHost:
 
     def logs_since(self, container: str, since: float, lines: int = 400) -> list[tuple[float, str]]:
         """Return Unix seconds and text of a container's log lines after `since`."""
-        printed = self.printed(self.inspect(container))
+        listed = (each for each in self.containers(running_only=False) if each.id == container)
+        printed = self.printed(next(listed, None) or self.inspect(container))
         return [(at, f"loss={value:g}") for at, value in printed if at > since][-lines:]
 
     def printed(self, container: DemoContainer) -> list[Reading]:
@@ -208,6 +215,10 @@ class DemoHost:
         """End a container's job."""
         self._change(self._require_selected(container), self._stop_job)
 
+    def restart(self, container: str) -> None:
+        """Refuse: what was recorded is replayed once."""
+        raise ChangeRefused("The demo replays recorded jobs, and none of them twice.", NO_RESTART)
+
     def remove(self, container: str) -> None:
         """Stop a container by id or name and forget it; does nothing if it is gone."""
         self.advance()
@@ -257,7 +268,7 @@ class DemoHost:
     def _update_containers(self, present: ReplayMoment) -> ReplayMoment:
         plan, jobs = self.world.plan, reversed(present.replay.jobs)
         now = [
-            make_container(plan, job, present.world)
+            make_container(plan, job, present)
             for job in jobs
             if job.ended is None or job.submitted is not None
         ]

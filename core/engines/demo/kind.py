@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from core.engines.demo.engine import DemoEngine
-from core.engines.demo.host import DemoHost
+from core.engines.demo.host import NO_RESTART, DemoHost
 from core.engines.demo.world import DemoWorld
 from core.engines.errors import HostLost
 from core.engines.ports import EngineKind
@@ -130,5 +130,6 @@ ENGINE: Final = EngineKind(
     connect=_connect,
     adopt=_adopt,
     takes_jobs=True,
+    no_restart=NO_RESTART,
     demo=True,
 )

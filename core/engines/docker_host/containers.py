@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from core.engines.docker_host.limits import Limits
-from core.engines.values import HostInfo
+from core.engines.values import Ending, HostInfo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,11 +49,25 @@ class Container:
     oom_killed: bool = False
     #: Its entry point, if it has one, and its command.
     command: tuple[str, ...] = ()
+    #: How often Docker started it again by its restart policy, and why it could not be started, or empty.
+    restarts: int = 0
+    error: str = ""
+    #: Processes of it that the kernel was seen to kill for want of memory.
+    kills: int = 0
 
     @property
     def running(self) -> bool:
         """True while it has processes, paused ones included."""
         return self.pid > 0 and self.state in ("running", "paused")
+
+    @property
+    def ending(self) -> Ending:
+        """Its last end and its restarts."""
+        ended = self.ended or None
+        failed_start = self.created if self.error and not self.started else None
+        kills = max(self.kills, int(self.oom_killed))
+        code = self.exit_code if ended or failed_start else None
+        return Ending(ended or failed_start, code, kills, self.restarts, self.error)
 
 
 def parse_container(answer: Mapping[str, Any]) -> Container:
@@ -75,6 +89,8 @@ def parse_container(answer: Mapping[str, Any]) -> Container:
         int(state.get("ExitCode") or 0),
         bool(state.get("OOMKilled")),
         (*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ())),
+        int(answer.get("RestartCount") or 0),
+        str(state.get("Error") or ""),
     )
 
 

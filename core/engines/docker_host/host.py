@@ -176,6 +176,10 @@ class Host(HostReading):
         """Stop a container's program, and kill it after `grace` seconds."""
         self._post_verb(container, "stop", request_timeout=grace, t=round(grace))
 
+    def restart(self, container: str, grace: float = 10.0) -> None:
+        """Stop a container's program if it runs, killing it after `grace` seconds, and start it again."""
+        self._post_verb(container, "restart", request_timeout=2 * grace, t=round(grace))
+
     def kill(self, container: str) -> None:
         """Kill a container's program."""
         self._post_verb(container, "kill")

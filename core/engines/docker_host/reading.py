@@ -6,6 +6,8 @@ import logging
 import struct
 import threading
 import time
+from collections import Counter
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -78,6 +80,7 @@ class ContainerCache:
         self._stale: set[str] = set()
         self._lists: dict[bool, tuple[float, tuple[str, ...]]] = {}
         self._is_following = False
+        self._kills: Counter[str] = Counter()
 
     def handle_event(self, event: HostEvent) -> None:
         """Update the cache by an event."""
@@ -87,6 +90,7 @@ class ContainerCache:
                 self._stale.update(self._cached)
                 self._lists.clear()
             elif event.kind in _CHANGING_EVENTS:
+                self._kills[event.container] += event.kind == "oom"
                 self._stale.add(event.container)
                 self._lists.clear()
 
@@ -110,6 +114,7 @@ class ContainerCache:
             self._stale.discard(container)  # an event from now on makes it stale again
         try:
             current = parse_container(self._connection.get(f"/containers/{container}/json"))
+            current = replace(current, kills=self._kills[current.id])
         except ContainerGone:
             with self._lock:
                 self._cached.pop(container, None)

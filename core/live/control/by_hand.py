@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.engines.values import MIN_CORES, has_label
+from core.engines.values import MIN_CORES, has_label, why_not_restarted
 from core.errors import ConflictError, InputError, PhaseDockError
 from core.live.control.restore import LimitRestorer
 from core.live.control.saved_limits import BY_HAND, SavedLimits, SavedLimitsStore, UndoStep
@@ -88,6 +88,24 @@ class ManualControl:
                 self._saved_limits.pop_undo(host.key(), now.id)
             after = host.inspect(container).limits
         return LimitChange(now.name, allowed(now.limits), allowed(after))
+
+    def restart(self, engine: str, container: str) -> str:
+        """Stop a container if it runs, and start it again with the same limits; return its name.
+
+        Limits that were saved stay saved, so they can be restored as before. Raises ConflictError if control
+        is off, the engine cannot do it, the container belongs to a run or to the queue, or it does not start;
+        RefusedError if it is neither labelled nor picked; NotFoundError if there is no such engine or
+        container.
+        """
+        self._check(engine)
+        if why := self._engines.kind(engine).no_restart:
+            raise ConflictError(f"Containers of {engine} cannot be restarted.", why)
+        with self._open_host(engine) as host:
+            now = host.inspect(container)
+            if why := why_not_restarted(now.labels):
+                raise ConflictError(f"{now.name} cannot be restarted by hand.", why)
+            host.restart(now.id)
+        return now.name
 
     def release(self, engine: str | None = None) -> ReleaseResult:
         """End control and restore every limit exactly, on one engine or on all; works with control off, too.
