@@ -112,11 +112,11 @@ def test_before_its_first_tick_a_run_has_one_edge():
 def test_figures_draw_what_they_are_given():
     lines_, names = series(), ("NL", "WL", "CL")
     areas = cpu.category_areas(lines_, by_label(lines_, names), names, 40, 4, 40)
-    assert [trace.name for trace in areas.data] == ["NL", "WL", "CL", "Limit"]
+    assert [trace.name for trace in areas.data] == ["new", "watching", "converging", "Limit"]
     lanes = timelines.worker_lanes(lines_, 40)
     assert [len(trace.y) for trace in lanes.data] == [2, 1, 3]
     bands = timelines.label_bands(lines_, names, ["one", "two"], 40)
-    assert bands.data[0].text.tolist() == [["NL", "NL", "WL"], ["", "NL", "NL"]]
+    assert bands.data[0].text.tolist() == [["new", "new", "watching"], ["", "new", "new"]]
     rows = cpu.cpu_rows(lines_, cpu.job_rows(lines_, ["one", "two"]), 40, 2)
     assert [trace.name for trace in rows.data] == ["one", "one, limit", "two"]
 
@@ -141,8 +141,8 @@ def test_a_job_has_the_history_of_its_changes():
     assert history(series(), "one") == [
         (0, "first observation"),
         (1, "on a, running"),
-        (2, "now WL, 1.00 cores"),
-        (3, "now CL, done"),
+        (2, "now watching, 1.00 cores"),
+        (3, "now converging, done"),
     ]
     assert history(series(), "none") == []
 
