@@ -210,9 +210,11 @@ class Sessions:
         return task if task is not None and task.params.get("mode") == Mode.CONTROL else None
 
     def failed(self, engine: str) -> TaskInfo | None:
-        """Return the policy whose attaching to an engine failed within the last minutes."""
+        """Return the last policy of an engine if it failed within minutes, or ended with its worker."""
         tasks = self._tasks.list(_RECENT, kinds=(ATTACH,))
         last = next((task for task in tasks if task.params.get("engine") == engine), None)
+        if last is not None and last.state is TaskState.INTERRUPTED:
+            return last
         if last is None or last.state is not TaskState.FAILED or last.finished is None:
             return None
         return last if time.time() - last.finished.timestamp() < _FAILURE_SHOWN_FOR else None

@@ -146,6 +146,13 @@ def _detach(view: LiveView, _target: str) -> None:
     notify(words, "ok", title=f"{display_name(attached.policy) if attached else 'The policy'} is detached.")
 
 
+def _attach_again(_view: LiveView, task: str) -> None:
+    """Attach a policy that ended with its worker, with the settings and the mode that it had."""
+    tasks = workspace().tasks
+    title = tasks.get(tasks.retry(task)).title
+    notify("It has the settings and the mode that it had.", "ok", title=f"{title} again.")
+
+
 def _stop_recording(view: LiveView, _target: str) -> None:
     task = workspace().live.recordings.stop(view.engine.name)
     set_props("changed", {"data": f"recorded {task}"})
@@ -245,6 +252,7 @@ ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {
     "detach": _detach,
     "take-control": _take_control,
     "teach": _teach,
+    "attach-again": _attach_again,
     "record-stop": _stop_recording,
     "job-form": _job_form,
     "job-cancel": _job_cancel,

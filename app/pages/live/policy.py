@@ -29,6 +29,7 @@ from core.units import (
     format_share,
     plural,
 )
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from app.ui.basics import Node
     from core.sampling.values import ActivityEntry, AttachedPolicy, LiveView
     from core.scheduling.policies.autopilot.steering_evidence import Evidence
+    from core.workspace.records import TaskInfo
 
 
 def decisions(entries: tuple[ActivityEntry, ...]) -> html.Ol:
@@ -192,7 +194,9 @@ def panel(
     """The card of the policy."""
     if view.attached:
         return _attached(view.attached, control=control)
-    return _form(bool(view.rows) or waiting, model, control=control) if follows else _unable(view)
+    if not follows:
+        return _unable(view)
+    return _form(bool(view.rows) or waiting, model, view.failed, control=control)
 
 
 def _attached(attached: AttachedPolicy, *, control: bool) -> html.Section:
@@ -293,10 +297,21 @@ def _unable(view: LiveView) -> html.Section:
     )
 
 
-def _form(is_ready: bool, model: str | None, *, control: bool) -> html.Section:
+def _interrupted(task: TaskInfo, *, control: bool) -> html.Div:
+    """A note that a policy ended with its worker, and the way to let it go on."""
+    name = display_name(str(task.params.get("policy", "")))
+    may = control or task.params.get("mode") != Mode.CONTROL
+    ways = [button("Attach it again", "plug", "small", **does("attach-again", task.id))] if may else []
+    text = "A worker restores the limits that it had set."
+    return notice("warn", text, strong=f"{name} ended with its worker.", actions=ways)
+
+
+def _form(is_ready: bool, model: str | None, failed: TaskInfo | None, *, control: bool) -> html.Section:
     first = FIRST if model else WITHOUT_MODEL
     words = mode_words(str(Mode.WATCH), control=control)
+    is_interrupted = failed is not None and failed.state is TaskState.INTERRUPTED
     parts = [
+        _interrupted(failed, control=control) if failed is not None and is_interrupted else None,
         _policy_choice(first),
         html.Div(POLICIES[first].about, id="live-policy-about", className="small ink2"),
         _mode_choice(control=control),

@@ -17,6 +17,7 @@ from core.errors import NotFoundError
 from core.live.queue.values import QueueState
 from core.sampling.values import EngineState, Mode
 from core.units import plural
+from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
     from app.ui.links import Query
@@ -169,7 +170,9 @@ def signatures(
             None if beside is None else tuple((each.name, each.state) for each in beside),
             None if view.failed is None else view.failed.id,
         ),
-        "policy": attached_signature(attached, now) if attached else (control, usable),
+        "policy": attached_signature(attached, now)
+        if attached
+        else (control, usable, None if view.failed is None else view.failed.id),
         "queue": (engine.state, control, without_stands(queue)),
         "deadlines": tuple(
             (job, job.overdue(now)) for job in queue.jobs or () if job.spec.deadline is not None
@@ -205,7 +208,7 @@ def notices(
 ) -> list[Node]:
     """Notes about this engine, and the obstacles to using it, each with its remedy."""
     notes = [] if beside is None else [_demo(beside)]
-    if view.failed is not None:
+    if view.failed is not None and view.failed.state is TaskState.FAILED:
         notes.append(_failed(view.failed))
     return [*notes, *_obstacles(view, control=control, working=working, idle=not queue.active)]
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ from core.sampling.values import (
 )
 from core.scheduling.policies import POLICIES
 from core.scheduling.policies.autopilot.steering_evidence import ContainerEvidence, Evidence
+from core.workspace.records import TaskInfo, TaskState
 from core.workspace.samples import load_samples
 from tests.app.live.feed import Feed, container
 from tests.data.make_synthetic import SYNTHETIC
@@ -229,6 +231,23 @@ def test_each_state_that_needs_a_word_has_one():
     assert "docker run --label phasedock" in none
     assert "1 other container runs here" in none
     assert "PHASEDOCK_CONTROL=on" in text(notices(view(), control=False, working=True))
+
+
+def test_a_policy_that_ended_with_its_worker_says_so_in_its_card_and_can_be_attached_again():
+    asked = {"engine": "box", "policy": "flowcon", "mode": "control"}
+    now = datetime.now(UTC)
+    task = TaskInfo(
+        "t" * 16, "attach", "FlowCon controls box", TaskState.INTERRUPTED, 0.0, "", asked, None,
+        ("It ended.", ""), now, now, now, None, 1, None,
+    )  # fmt: skip
+    ended = view(failed=task)
+    shown = text(policy.panel(ended, control=True))
+    assert "FlowCon ended with its worker." in shown
+    assert "attach-again" in shown
+    assert "attach-again" not in text(policy.panel(ended, control=False)), "it was in control"
+    assert notices(ended, control=True, working=True) == [], "said once, in the card"
+    before = signatures(view(), control=True, working=True)["policy"]
+    assert signatures(ended, control=True, working=True)["policy"] != before
 
 
 def test_signatures_stay_while_nothing_changes_and_move_with_a_decision():
