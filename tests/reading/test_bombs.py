@@ -5,6 +5,8 @@ import json
 from functools import partial
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from core.errors import InputError
@@ -145,3 +147,20 @@ def test_a_small_table_takes_no_time(make, tmp_path):
     seconds, size = cost_of(lambda: read_with_report(path))
     assert seconds <= MOST_SECONDS
     assert size <= MOST_BYTES
+
+
+N = 1_000
+PARQUET = {
+    "a long text, once": ({"kind": ["x" * 2_000_000] * N}, True),
+    "a long text in every row": ({"kind": ["x" * 500_000] * N}, False),
+    "millions of equal rows": ({"memory_mib": np.ones(3_000 * N)}, True),
+}
+
+
+@pytest.mark.parametrize(("columns", "once"), PARQUET.values(), ids=PARQUET)
+def test_a_small_parquet_file_stays_small(columns, once, tmp_path):
+    path, n_rows = tmp_path / "t.parquet", len(next(iter(columns.values())))
+    table = pa.table({"time": np.zeros(n_rows), "cpu_cores": np.full(n_rows, 0.5), **columns})
+    pq.write_table(table, path, compression="zstd", use_dictionary=once)
+    assert path.stat().st_size < MIB
+    assert_refused_cheaply(lambda: read_with_report(path))
