@@ -13,27 +13,37 @@ from core.reading.formats.long_table import PivotedTable
 from core.reading.formats.register import open_source
 from core.reading.formats.text_table import TextTable
 from core.reading.formats.tracking import TRACKING, is_chart
+from core.reading.guessing.cpu_and_memory_columns import (
+    USAGE_NAMES,
+    find_unknown_words,
+    guess_other_role,
+    guess_usage_role,
+)
 from core.reading.guessing.times import find_drifting_clock
+from core.reading.guessing.units import Column
 from core.reading.layouts import recognise_layout
 from core.reading.mapping import ColumnMapping
-from core.reading.numbers import EMPTY, is_number
+from core.reading.numbers import EMPTY, find_style_of_rows, is_number
 from core.reading.questions import Question, list_questions
-from core.traces.validation import Problem, Report, problem
+from core.traces.model import ROLE_UNITS
+from core.traces.validation import Problem, problem
 from core.units import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
     from pathlib import Path
 
     from core.progress_reporting import Progress
     from core.reading.formats.base import Source
     from core.reading.layouts import Recognition
     from core.reading.table import RawTable
-    from core.traces.model import TraceSet
+    from core.traces.model import Role, TraceSet
+    from core.traces.validation import Report
 
     Builder = Callable[[RawTable, ColumnMapping, Progress], tuple[TraceSet, Report]]
 
 PREVIEW_ROWS = 20
+MAX_EXAMPLE = 40
 JOINED = "joined"
 """The layout of several files joined to one table."""
 
@@ -138,7 +148,7 @@ def inspect_single_file(path: Path, as_written: bool = False) -> Inspection:
         rows_preview=source.rows[:PREVIEW_ROWS],
         size=size,
         n_rows=source.n_rows,
-        problems=source.problems,
+        problems=(*source.problems, *(() if mapping is None else _find_lost_columns(source, mapping))),
         questions=() if mapping is None else list_questions(mapping, source.header, source.rows),
         turned=isinstance(source, PivotedTable),
     )
@@ -196,8 +206,11 @@ def read_single_file(
     mapping.require(source.header)
     raw = source.read(mapping, scale_progress(progress, 0.0, 0.8))
     traces, report = build(raw, mapping, scale_progress(progress, 0.8, 1.0))
-    report = _add_second_clock(report, source, mapping)
-    return traces, _add_unused_columns(report, source, mapping) if is_guessed else report
+    lost = _find_lost_columns(source, mapping)
+    more = (*lost, *_find_second_clock(report, source, mapping))
+    if is_guessed:
+        more += _find_unused_columns(source, mapping, {one.column for one in lost})
+    return traces, replace(report, problems=(*report.problems, *more))
 
 
 def _describe_second_clock(source: Source, mapping: ColumnMapping) -> str:
@@ -208,20 +221,48 @@ def _describe_second_clock(source: Source, mapping: ColumnMapping) -> str:
     return f"“{other_clock}” is another clock than “{mapping.time}”, and not used." if other_clock else ""
 
 
-def _add_second_clock(report: Report, source: Source, mapping: ColumnMapping) -> Report:
-    """Add the problem of a second, drifting clock to the report."""
+def _find_second_clock(report: Report, source: Source, mapping: ColumnMapping) -> tuple[Problem, ...]:
+    """Report a second, drifting clock of a table."""
     sentence = _describe_second_clock(source, mapping)
     if not sentence:
-        return report
-    extra = problem("doubtful", sentence, column=mapping.time, count=report.rows_kept)
-    return Report((*report.problems, extra), report.rows_read, report.rows_kept, report.executions_kept)
+        return ()
+    return (problem("doubtful", sentence, column=mapping.time, count=report.rows_kept),)
 
 
-def _add_unused_columns(report: Report, source: Source, mapping: ColumnMapping) -> Report:
-    """Add the unused columns of the recognised mapping to the report."""
-    unused = [name for name in source.header if name not in mapping.columns]
+def _find_lost_columns(source: Source, mapping: ColumnMapping) -> tuple[Problem, ...]:
+    """Report columns that are called usage and hold no numbers, where no other column has their role."""
+    roles, style = {one.role for one in mapping.features}, find_style_of_rows(source.rows)
+    used = {mapping.time, *mapping.executions, *(one.column for one in mapping.features)}
+    lost = []
+    for place, name in enumerate(source.header):
+        role = _guess_role(source, name)
+        if name in used or role not in ROLE_UNITS or role in roles:
+            continue
+        column = Column(name, tuple(row[place].strip() for row in source.rows if place < len(row)), style)
+        if column.filled and not column.numeric:
+            texts = f"is no number in most rows: “{column.filled[0][:MAX_EXAMPLE]}”"
+            lost.append(problem("empty_column", f"Column “{name}” {texts}.", column=name))
+        elif not column.filled and role in USAGE_NAMES:
+            lost.append(problem("empty_column", f"Column “{name}” is empty in all rows.", column=name))
+    return tuple(lost)
+
+
+def _guess_role(source: Source, name: str) -> Role:
+    """Guess the role of a column by its name, without a doubt."""
+    if isinstance(source, TextTable) and source.facts is not None:
+        return source.facts.role_of(name)
+    role = guess_usage_role(name)
+    if role is None or find_unknown_words(name, role):
+        return guess_other_role(name)
+    return role
+
+
+def _find_unused_columns(
+    source: Source, mapping: ColumnMapping, lost: Container[str | None]
+) -> tuple[Problem, ...]:
+    """Report the unused columns of the recognised mapping but for the lost ones."""
+    unused = [name for name in source.header if name not in mapping.columns and name not in lost]
     if not unused:
-        return report
+        return ()
     message = f"{plural(len(unused), 'column')} not in the mapping: {format_names(unused)}."
-    extra = problem("columns_unused", message, column=unused[0], count=len(unused))
-    return Report((*report.problems, extra), report.rows_read, report.rows_kept, report.executions_kept)
+    return (problem("columns_unused", message, column=unused[0], count=len(unused)),)

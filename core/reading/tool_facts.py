@@ -79,6 +79,12 @@ class ToolFacts:
     #: The column of time; without it rows are `period` seconds apart.
     time: str = "timestamp"
     period: float = 1.0
+    #: Its unit where the reader computes it; "" where the cells tell.
+    time_unit: str = ""
+
+    def role_of(self, name: str) -> Role:
+        """Return the role of a column; `Role.OTHER` for one that the tool does not have."""
+        return next((one.role for one in self.columns if re.fullmatch(one.pattern, name)), Role.OTHER)
 
     def map_columns(self, head: TableHead) -> ColumnMapping | None:
         """Return the mapping of a table; None if it has none of the columns."""
@@ -106,6 +112,8 @@ class ToolFacts:
             attributes=tuple(name for name in self.attributes if name in head.header),
         )
         mapping = with_time(mapping, head, self.time, self.period)
+        if self.time_unit and mapping.time is not None:
+            mapping = replace(mapping, time_unit=self.time_unit, assumed=())
         return with_distinguished_executions(mapping, head) if executions else mapping
 
 

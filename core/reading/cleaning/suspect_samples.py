@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
 MAX_EXECUTIONS_FOR_LEVELS = 200
 """The largest number of executions to check for level changes."""
-MIN_SAMPLES_FOR_LEVELS = 20
-COMPARED_SAMPLES = 10
+MIN_SAMPLES_FOR_LEVELS = 10
+MIN_SAMPLES_FOR_CODES = 20
+COMPARED_SAMPLES = 5
 """Samples on either side of a jump whose medians are compared."""
 FACTORS = {Role.CPU: (100.0, 1000.0), Role.MEMORY: (1000.0, 1024.0, 1e6, 1024.0**2)}
-JUMP_TOLERANCE = {Role.CPU: 0.1, Role.MEMORY: 0.03}
-"""Tolerance between a jump and a factor, as a share of the factor; memory changes little between samples."""
+JUMP_TOLERANCE = {Role.CPU: 0.1, Role.MEMORY: 0.3}
+"""Tolerance between a jump and a factor, as a share of it; memory seldom grows a thousandfold at once."""
 MIN_RATIO = 10.0
 """A code for a missing value is at least this many times as large as the largest other value."""
 MAX_CODE_SHARE = 0.2
@@ -68,6 +69,8 @@ def _describe_oddity(column: str, role: Role, name: str, values: FloatArray) -> 
     if factor:
         times = f"becomes {factor:,.0f} times as large or small and stays so"
         return f"“{column}” of “{name}” {times}: did its unit change?"
+    if len(values) < MIN_SAMPLES_FOR_CODES:
+        return None
     if _has_missing_code(values, ordered):
         return (
             f"“{column}” of “{name}” has one value again and again, far above all others: does it mean none?"

@@ -6,6 +6,7 @@ before it fills the memory.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import re
@@ -135,6 +136,22 @@ def read_head(path: Path, n_bytes: int = HEAD_BYTES) -> bytes:
         return stream.read(n_bytes)
 
 
+def find_encoding(start: bytes) -> str:
+    """Return the codec of a text by its first bytes: UTF-16, as PowerShell writes, or UTF-8."""
+    return "utf-16" if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+
+
+def decode_text(data: bytes) -> str:
+    """Decode a text or the beginning of one; what cannot be decoded is replaced."""
+    return data.decode(find_encoding(data), "replace")
+
+
+def open_text(path: Path) -> io.TextIOWrapper:
+    """Open a file's content as text, unpacked if it is gzip; what cannot be decoded is replaced."""
+    stream = open_content(path)
+    return io.TextIOWrapper(stream, find_encoding(stream.peek(2)), errors="replace")
+
+
 def strip_escapes(text: str) -> str:
     """Return a text without the escape codes of terminals."""
     return _ESCAPES.sub("", text) if "\x1b" in text else text
@@ -166,7 +183,7 @@ class FileStart:
     @cached_property
     def lines(self) -> list[str]:
         """The lines of the first 64 KiB."""
-        text = strip_escapes(read_head(self.path, TEXT_BYTES).decode("utf-8-sig", "replace"))
+        text = strip_escapes(decode_text(read_head(self.path, TEXT_BYTES)))
         return text.splitlines(keepends=True)
 
     def open_once(self, opener: Callable[[Path], S]) -> S:

@@ -1,7 +1,8 @@
 """What ``systemd-cgtop -b`` prints: the usage of control groups, time after time.
 
 100% are one core; sizes are in powers of 1024, with ``--raw`` in bytes. A screen has a header, a pipe none,
-and a blank line ends each answer. Groups that contain others of the same answer are their sums, and left out.
+and a group that comes again begins another answer. Groups that contain others of the same answer are their
+sums, and left out.
 Source: systemd-cgtop(1), and ``cgtop.c`` for what it prints where it is no terminal.
 """
 
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
     from core.traces.validation import ProblemLog
 
 _HEADER = re.compile(r"(?:Control Group|CGroup)\s+(?:Tasks|Proc\w*)\s+%CPU\s+Memory")
+_BEGINNING = re.compile(
+    r"/\S*\s+(?:\d+|-)\s+(?:\d+(?:[.,]\d+)?|-)\s+(?:\d+(?:\.\d+)?[BKMGT]?|-)(?:\s+\S+){2}\s*"
+)
 _ROW = re.compile(
-    r"(?P<name>\S+)\s+(?:\d+|-)\s+(?P<cpu>\d+(?:[.,]\d+)?|-)\s+(?P<memory>\d+(?:\.\d+)?[BKMGT]?|-)"
-    r"\s+(?P<read>\S+)\s+(?P<write>\S+)\s*"
+    r"(?P<name>\S+)\s+(?:\d+|-)\s+(?P<cpu>\S+)\s+(?P<memory>\S+)\s+(?P<read>\S+)\s+(?P<write>\S+)\s*"
 )
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([BKMGT]?)")
 
@@ -32,8 +35,7 @@ def is_cgtop(start: str) -> bool:
     """Tell whether a text begins like the output of ``systemd-cgtop``."""
     lines = [line for line in start.splitlines()[:8] if line.strip() and not parse_time_line(line)]
     first = split_time(lines[0])[1] if lines else ""
-    row = _ROW.fullmatch(first)
-    return _HEADER.match(first) is not None or (row is not None and row["name"].startswith("/"))
+    return _HEADER.match(first) is not None or _BEGINNING.fullmatch(first) is not None
 
 
 def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
@@ -46,9 +48,9 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             continue
         stamp, plain = split_time(text)
         match = _ROW.fullmatch(plain)
-        ends_answer = (
-            not plain.strip() or _HEADER.match(plain) or (match and match["name"] in _names(answer_rows))
-        )
+        if not plain.strip():
+            continue
+        ends_answer = _HEADER.match(plain) or (match and match["name"] in _names(answer_rows))
         if ends_answer:
             yield from _select_leaves(answer_rows, sums)
             answer_rows = []
@@ -65,13 +67,14 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
 def _cells(match: re.Match[str], stamp: str) -> dict[str, str]:
     cells = {"timestamp": stamp} if stamp else {}
     cells |= {"name": match["name"], "cpu_percent": match["cpu"].replace(",", ".")}
-    sizes = {"memory_bytes": "memory", "read_bytes_per_s": "read", "write_bytes_per_s": "write"}
-    return cells | {name: _bytes(match[part]) for name, part in sizes.items() if match[part] != "-"}
+    cells["memory_bytes"] = _bytes(match["memory"])
+    rates = {"read_bytes_per_s": "read", "write_bytes_per_s": "write"}  # "-" where they are not accounted for
+    return cells | {name: _bytes(match[part]) for name, part in rates.items() if match[part] != "-"}
 
 
 def _bytes(text: str) -> str:
     match = _SIZE.fullmatch(text)
-    return f"{float(match[1]) * BINARY_FACTORS[match[2].lower()]:.0f}" if match else ""
+    return f"{float(match[1]) * BINARY_FACTORS[match[2].lower()]:.0f}" if match else text
 
 
 def _names(rows: Iterable[Row]) -> set[str]:

@@ -34,7 +34,7 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         try:
             answer = json.loads(text)
             cells = _cells(answer)
-        except (ValueError, AttributeError, TypeError, RecursionError):
+        except (ValueError, AttributeError, TypeError, OverflowError, RecursionError):
             log.add("ragged", f"Object {number} is no answer of Docker's stats.", row=number)
             continue
         if "cpu_stats" in answer or "memory_stats" in answer:
@@ -57,7 +57,9 @@ def _cells(answer: dict[str, Any]) -> dict[str, str]:
         "block_out_bytes": _moved(moved, "write"),
         "pids": pids.get("current"),
     }
-    return {key: str(value) for key, value in cells.items() if value is not None}
+    # CPU and memory that no answer has are named in the report; the others are often not there
+    return {key: "" if value is None else str(value) for key, value in cells.items()
+            if value is not None or key in ("cpu_nanoseconds_total", "memory_bytes")}  # fmt: skip
 
 
 def _used(memory: dict[str, Any]) -> int | None:

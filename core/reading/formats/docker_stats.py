@@ -10,6 +10,7 @@ nobody sets by hand, such as ``15.53GiB``, is taken for that and is no limit.
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections import Counter
@@ -19,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
 from core.reading.formats.text_table import Row, parse_time_line, split_time, tool_format
+from core.reading.numbers import EMPTY
 from core.reading.tool_facts import ToolColumn, ToolFacts, is_set_size
 from core.traces.model import Role
 from core.units import SUFFIX_FACTORS, Unit, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from core.reading.formats.text_table import Line
     from core.traces.validation import ProblemLog
@@ -115,12 +117,19 @@ def make_row(number: int, entry: dict[str, Any], stamp: str, log: ProblemLog) ->
     )
     for key, first, second in pairs:
         if key in entry:
-            first_size, _, right = entry[key].partition("/")
-            cells[first], cells[second] = parse_bytes(first_size), parse_bytes(right)
-    cells = clear_host_limit(cells, entry.get("MemUsage", "").partition("/")[2].strip(), number, log)
+            left, right = _split_pair(entry[key])
+            cells[first], cells[second] = parse_bytes(left), parse_bytes(right)
+    cells = clear_host_limit(cells, _split_pair(entry.get("MemUsage", ""))[1].strip(), number, log)
     if "PIDs" in entry:
         cells["pids"] = entry["PIDs"].replace("--", "")
     return Row(number, cells)
+
+
+def _split_pair(text: str) -> tuple[str, str]:
+    """Split two sizes; what is none, such as ``N/A``, stays whole."""
+    left, _, right = text.partition("/")
+    is_pair = any(_SIZE.fullmatch(part.strip()) or part.strip() == "--" for part in (left, right))
+    return (left, right) if is_pair else (text, "")
 
 
 def clear_host_limit(cells: dict[str, str], size: str, row: int, log: ProblemLog) -> dict[str, str]:
@@ -150,8 +159,8 @@ def _is_set(limit: str) -> bool:
 
 INSPECTED_LINES = 1_000
 """From so many lines it is told which column is what."""
-_PAIR = re.compile(r"[\d.]+\s*[kKMGTP]?i?B\s*/\s*[\d.]+\s*[kKMGTP]?i?B|-- / --")
-_SHARE = re.compile(r"\d+(?:\.\d+)?%|--")
+_PAIR = re.compile(r"[\d.,]+\s*[kKMGTP]?i?B\s*/\s*[\d.,]+\s*[kKMGTP]?i?B|-- / --")
+_SHARE = re.compile(r"\d[\d.,' \u00a0\u202f]*\s*%|--")
 _HEADER = re.compile(r"CPU|MEM", re.IGNORECASE)
 _HOST = re.compile(r"^(?:docker[ _]?)?(?:host|hostname|node|server|machine|vm)(?:[ _]?name)?$")
 _ID = re.compile(r"[0-9a-f]{12}|[0-9a-f]{64}")
@@ -170,8 +179,9 @@ _FIELDS = {
 
 def is_csv(start: str) -> bool:
     """Tell whether a text begins with cells of docker stats between commas, semicolons or tabs."""
-    first = [line for line in start[:4_000].splitlines() if line.strip()][:3]
-    return len(first) > 1 and any(_is_sample(_cells(line)) for line in first)
+    first = [line for line in start[:INSPECTED_CHARS].splitlines() if line.strip()]
+    separator = _find_separator(first)
+    return len(first) > 1 and any(_is_sample(_cells(line, separator)) for line in first)
 
 
 def parse_csv(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
@@ -182,21 +192,17 @@ def parse_csv(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """
     lines = iter(lines)
     first = list(islice(lines, INSPECTED_LINES))
-    columns = _columns([_cells(line.text) for line in first])
+    separator = _find_separator([line.text for line in first])
+    columns = _columns([_cells(line.text, separator) for line in first])
     if columns is None:
         return
-    if columns.unnamed_sizes:
-        count = plural(len(columns.unnamed_sizes), "column")
-        message = f"{count} of sizes: nothing says whether of network or disk."
-        log.add("unnamed_io", message, count=len(columns.unnamed_sizes))
+    columns.report(log)
     stamp_above = ""
     for number, text in chain(first, lines):
-        cells = _cells(text)
-        if _is_sample(cells) and len(cells) == columns.width:
-            entry = {field: cells[place] for field, place in columns.places.items()}
-            yield make_row(
-                number, {**entry, "Name": columns.name(cells)}, entry.get("stamp", stamp_above), log
-            )
+        cells = _cells(text, separator)
+        if len(cells) == columns.width and (_is_sample(cells) or not _is_header(cells)):
+            entry = columns.entry(cells)
+            yield make_row(number, entry, entry.get("stamp", stamp_above), log)
         elif time_alone := parse_time_line(text):
             stamp_above = time_alone
         elif len(cells) == columns.width and _is_header(cells):
@@ -226,19 +232,48 @@ class _Columns:
     names: tuple[int, ...]
     #: Positions of sizes that may be of network or disk.
     unnamed_sizes: tuple[int, ...]
+    #: Percent of one core in the unit of CPU that the header names; 0 for percentages.
+    cpu_factor: float = 0.0
+    #: Whether neither cells nor header say that CPU is in percent.
+    is_bare_cpu: bool = False
 
-    def name(self, cells: Sequence[str]) -> str:
-        """The name of the container that a line is of."""
-        return "/".join(dict.fromkeys(cells[i] for i in self.names if cells[i]))
+    def report(self, log: ProblemLog) -> None:
+        """Report what nothing in the file says."""
+        if self.unnamed_sizes:
+            count = plural(len(self.unnamed_sizes), "column")
+            message = f"{count} of sizes: nothing says whether of network or disk."
+            log.add("unnamed_io", message, count=len(self.unnamed_sizes))
+        if self.is_bare_cpu:
+            name = self.header[self.places["CPUPerc"]]
+            message = f"Column “{name}” has no unit in the file; it was read as percent of one core."
+            log.add("assumed_unit", message, column="cpu_percent")
+
+    def entry(self, cells: Sequence[str]) -> dict[str, str]:
+        """The cells of a line by docker's names of fields, with the name of the container."""
+        entry = {field: cells[place] for field, place in self.places.items()}
+        if self.cpu_factor and _NUMBER.fullmatch(entry["CPUPerc"]):
+            entry["CPUPerc"] = repr(float(entry["CPUPerc"]) * self.cpu_factor)
+        return entry | {"Name": "/".join(dict.fromkeys(cells[i] for i in self.names if cells[i]))}
 
 
-def _cells(text: str) -> list[str]:
-    separator = next((mark for mark in (",", ";", "\t", "|") if mark in text), None)
-    return [cell.strip().strip('"') for cell in text.split(separator)] if separator else []
+_SEPARATORS = (",", ";", "\t", "|")
+
+
+def _find_separator(lines: Sequence[str]) -> str:
+    """The separator that parts most pairs of sizes from what is beside them."""
+    return max(_SEPARATORS, key=lambda mark: sum(_is_sample(_cells(line, mark)) for line in lines))
+
+
+def _cells(text: str, separator: str) -> list[str]:
+    if separator not in text:
+        return []
+    cells = next(csv.reader([text], delimiter=separator)) if '"' in text else text.split(separator)
+    return [cell.strip() for cell in cells]
 
 
 def _is_sample(cells: Sequence[str]) -> bool:
-    return any(map(_PAIR.fullmatch, cells)) and any(map(_SHARE.fullmatch, cells))
+    """Whether a cell is a pair of sizes, which nothing else prints."""
+    return any(map(_PAIR.fullmatch, cells))
 
 
 def _is_header(cells: Sequence[str]) -> bool:
@@ -257,28 +292,46 @@ def _columns(lines: Sequence[Sequence[str]]) -> _Columns | None:
     header = next((tuple(cells) for cells in lines if len(cells) == width and _is_header(cells)), ())
     kinds = [_kind([row[i] for row in rows]) for i in range(width)]
     places = _fields_of_header(header, kinds)
+    places |= _find_unmeasured_fields(header, kinds, places)
     if "stamp" not in places and "time" in kinds:
         places["stamp"] = kinds.index("time")
     places |= _infer_fields(rows, kinds, places)
     unnamed_sizes = [i for i, kind in enumerate(kinds) if kind == "pair" and i not in places.values()]
+    cpu = places.get("CPUPerc")
+    is_bare = cpu is not None and kinds[cpu] == "number"
+    title = header[cpu].lower() if is_bare and cpu is not None else ""
+    factor = next((factor for words, factor in _CPU_UNITS if words.search(title)), 0.0)
     return _Columns(
-        width, header, places, _find_name_columns(header, rows, kinds, places), tuple(unnamed_sizes)
-    )
+        width, header, places, _find_name_columns(header, rows, kinds, places), tuple(unnamed_sizes), factor,
+        is_bare and not factor and not re.search("%|perc|pct", title),
+    )  # fmt: skip
+
+
+_CPU_UNITS = ((re.compile(r"milli|mcpu|mcore"), 0.1), (re.compile(r"core|cpus"), 100.0))
 
 
 def _kind(cells: Sequence[str]) -> str:
-    """What the cells of a column are; those of a container that does not run say nothing."""
-    filled = [cell for cell in cells if cell not in _MISSING]
+    """What the cells of a column are; those of a container that does not run say nothing.
+
+    A few measured cells are enough: where a measurement fails, words such as ``N/A`` are in its place.
+    """
+    filled = [cell for cell in cells if cell not in _MISSING and cell not in EMPTY]
     if not filled:
         return "pair" if "-- / --" in cells else "text"
-    kinds = (
-        ("pair", _PAIR.fullmatch),
-        ("share", _SHARE.fullmatch),
-        ("id", _ID.fullmatch),
-        ("time", parse_time_line),
-        ("number", re.compile(r"\d+(?:\.\d+)?").fullmatch),
+    kinds: tuple[tuple[str, Callable[[str], object], float], ...] = (
+        ("pair", _PAIR.fullmatch, _MIN_MEASURED),
+        ("share", _SHARE.fullmatch, _MIN_MEASURED),
+        ("id", _ID.fullmatch, 1.0),
+        ("time", parse_time_line, 0.5),
+        ("number", _NUMBER.fullmatch, 0.5),
     )
-    return next((kind for kind, fits in kinds if all(map(fits, filled))), "text")
+    found = (kind for kind, fits, least in kinds if sum(map(bool, map(fits, filled))) >= least * len(filled))
+    return next(found, "text")
+
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_MIN_MEASURED = 0.05
+"""The least share of a column's cells that are percentages or sizes."""
 
 
 def _fields_of_header(header: Sequence[str], kinds: Sequence[str]) -> dict[str, int]:
@@ -292,6 +345,24 @@ def _fields_of_header(header: Sequence[str], kinds: Sequence[str]) -> dict[str, 
         if field is not None:
             places.setdefault(field, i)
     return places
+
+
+_UNMEASURED = (
+    ("CPUPerc", re.compile(r"cpu")),
+    ("MemUsage", re.compile(r"mem(?!.*(?:%|perc|pct|share))|\bram")),
+)
+
+
+def _find_unmeasured_fields(
+    header: Sequence[str], kinds: Sequence[str], places: Mapping[str, int]
+) -> dict[str, int]:
+    """CPU and memory of a header whose cells are words, or numbers without their unit."""
+    found: dict[str, int] = {}
+    for i, (name, kind) in enumerate(zip(header, kinds, strict=False)):
+        field = next((field for field, words in _UNMEASURED if words.search(name.lower())), None)
+        if kind in ("text", "number") and field is not None and field not in places:
+            found.setdefault(field, i)
+    return found
 
 
 def _find_name_columns(

@@ -61,7 +61,9 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             year_match = _YEAR.search(cells[-1]) or _YEAR.search(text)
             year, month = year_match[1] if year_match else "", 0
         elif not _is_sample(cells):
-            names = list(zip(groups, cells, strict=False)) if groups else []
+            # a dstat of Python 3 writes the group before each name, “total cpu usage:idl”
+            bare = [cell.rpartition(":")[2] for cell in cells]
+            names = list(zip(groups, bare, strict=False)) if groups else []
             groups, is_first = ([] if groups else _spread_groups(cells)), True
         elif len(cells) < len(names) or not names:
             log.add("ragged", f"Row {number} has not the cells of its header.", row=number)
@@ -97,8 +99,10 @@ def _spread_groups(cells: Sequence[str]) -> list[str]:
 
 def _sample(values: dict[tuple[str, str], str]) -> dict[str, str]:
     cells = {name: values[column].strip() for column, name in _COLUMNS.items() if column in values}
-    idle = next((values[group, "idl"].strip() for group in _CPU if (group, "idl") in values), "")
-    return ({"busy": f"{100 - float(idle):.6g}"} if re.fullmatch(r"\d+(?:\.\d+)?", idle) else {}) | cells
+    idle = next((values[group, "idl"].strip() for group in _CPU if (group, "idl") in values), None)
+    if idle is None:
+        return cells
+    return {"busy": f"{100 - float(idle):.6g}" if re.fullmatch(r"\d+(?:\.\d+)?", idle) else idle, **cells}
 
 
 def _moment(values: dict[tuple[str, str], str], year: str) -> dict[str, str]:

@@ -6,13 +6,12 @@ An object in a list is called by its name, id or index where it has one, and els
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from typing import TYPE_CHECKING
 
 from core.errors import InputError
-from core.reading.formats.base import open_content
+from core.reading.formats.base import open_text
 from core.reading.formats.text_table import MAX_LINE, Line, Row, tool_format
 from core.reading.numbers import parse_number
 
@@ -124,8 +123,7 @@ def read_objects(path: Path, skip: int = 0) -> Iterator[Line]:
 
     Raises InputError if one is too long to be a sample.
     """
-    with open_content(path) as stream:
-        text = io.TextIOWrapper(stream, "utf-8-sig", errors="replace")
+    with open_text(path) as text:
         for _ in range(skip):
             text.readline(MAX_LINE)
         buffer = text.read(MAX_LINE)

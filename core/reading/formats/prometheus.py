@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import InputError
-from core.reading.formats.base import HEAD_BYTES, Format, Source, open_content, read_head
+from core.reading.formats.base import (
+    HEAD_BYTES,
+    Format,
+    Source,
+    decode_text,
+    open_content,
+    read_head,
+)
 from core.reading.formats.series_table import Series, pivot_series
 from core.reading.guessing import guess_mapping
 from core.reading.guessing.cpu_and_memory_columns import LOOPBACK
@@ -144,10 +151,10 @@ class PrometheusSource(Source):
         """
         data = read_head(path)
         whole = len(data) < HEAD_BYTES
-        text = data.decode("utf-8-sig", "replace")
+        text = decode_text(data)
         if whole or '"result' not in text:
             data = data if whole else _whole_lines(read_head(path, MAX_BARE))
-            found = _series(_split_responses(data.decode("utf-8-sig", "replace"), path), path)
+            found = _series(_split_responses(decode_text(data), path), path)
         else:
             found = _first_series(text, path)
             found += _find_later_series(path, [one.labels for one in found])
@@ -175,7 +182,7 @@ class PrometheusSource(Source):
                 f"“{self.path.name}” has more than {MAX_JSON >> 30} GiB of JSON.",
                 "Ask Prometheus for a shorter time or fewer containers at once.",
             )
-        series = _series(_split_responses(data.decode("utf-8-sig", "replace"), self.path), self.path)
+        series = _series(_split_responses(decode_text(data), self.path), self.path)
         table = pivot_series(series, mapping)
         return table.raw(mapping, self.path.name, self.header)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -216,6 +216,10 @@ def _is_of_machine(values: dict[str, str]) -> bool:
     return values.get("CPU", "all") in ("all", "-1") and not any(item in values for item in _ITEMS)
 
 
+MAX_BUSY = 101.0
+"""More percent of a machine, but for rounding, are no usage but an absurd idle time."""
+
+
 def _compute_busy(values: Mapping[str, str]) -> dict[str, str]:
     """The usage that a line says, in percent of the machine and, where its processors are known, in cores."""
     idle = values.get("%idle", "").replace(",", ".")
@@ -225,6 +229,8 @@ def _compute_busy(values: Mapping[str, str]) -> dict[str, str]:
         busy = 100 - float(idle)
     except ValueError:
         return {"busy": idle, **({"busy_cores": idle} if "cpus" in values else {})}
+    if busy > MAX_BUSY:  # what is no number is reported
+        return {"busy": f"{idle} idle", **({"busy_cores": f"{idle} idle"} if "cpus" in values else {})}
     cores = {"busy_cores": f"{busy / 100 * int(values['cpus']):.6g}"} if "cpus" in values else {}
     return {"busy": f"{busy:.6g}", **cores}
 
@@ -345,7 +351,8 @@ def _correct_cpu(usage: Mapping[str, str]) -> str:
         whole, parts = float(percent_text), sum(float(usage[name]) for name in _PARTS if name in usage)
     except ValueError:
         return percent_text
-    return f"{parts:.2f}" if parts > _DIVIDED * whole + _ROUNDED else percent_text
+    is_divided = whole >= 0 and parts > _DIVIDED * whole + _ROUNDED
+    return f"{parts:.2f}" if is_divided else percent_text
 
 
 MACHINE_FACTS = ToolFacts(
@@ -390,7 +397,7 @@ FORMATS = (
         parse,
         example="Linux 6.1 (h) \t01/13/2024 \t_x86_64_\t(4 CPU)\n\n00:00:00  UID  PID  %CPU  CPU  Command\n"
         + "".join(f"00:0{i}:00  0  7  5{i}.00  1  python\n" for i in range(5)),
-        facts=PROCESS_FACTS,
+        facts=replace(PROCESS_FACTS, time_unit="s"),
     ),
     tool_format(
         "sadf",

@@ -5,8 +5,6 @@ A parser turns numbered lines into rows of cells under one header; `TextTable` m
 
 from __future__ import annotations
 
-import codecs
-import io
 import re
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.errors import InputError
 from core.reading.dates import is_clock, is_date
-from core.reading.formats.base import Format, Source, open_content, strip_escapes
+from core.reading.formats.base import Format, Source, open_text, strip_escapes
 from core.reading.table import TableBuilder
 from core.traces.validation import ProblemLog
 from core.units import plural
@@ -97,10 +95,7 @@ def read_lines(path: Path, skip: int = 0) -> Iterator[Line]:
 
     Raises InputError if a line is too long.
     """
-    with open_content(path) as stream:
-        start = stream.peek(2)[:2] if isinstance(stream, io.BufferedReader) else b""
-        encoding = "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
-        text = io.TextIOWrapper(stream, encoding, errors="replace")
+    with open_text(path) as text:
         number = 0
         while line := text.readline(MAX_LINE):
             number += 1

@@ -128,6 +128,14 @@ _UNREADABLE_NAMES = frozenset(
     ("timestamp", "time_stamp", "time", "datetime", "date_time", "ts", "_time", "_timestamp")
 )
 """Names of columns that are times even where their cells cannot be read."""
+_TIME_WORDS = frozenset(
+    ("timestamp", "timestamps", "time", "datetime", "date", "ts", "epoch", "unix", "unixtime")
+)
+_EVENT_WORDS = frozenset(
+    ("start", "started", "begin", "end", "ended", "finish", "finished", "created", "creation", "submit",
+     "submitted", "last", "next", "deadline", "modified", "updated", "boot")
+)  # fmt: skip
+"""Words for a moment of an execution that is not the time of its samples."""
 _HEX_ID = re.compile(r"(?=[0-9a-f]*\d)[0-9a-f]{8,64}")
 _EXECUTION_NAMES = (
     "execution", "execution_id", "exec_id", "exec", "run", "run_id", "run_name", "pod", "pod_id", "pod_name",
@@ -161,6 +169,8 @@ def guess_mapping(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) ->
     )
     if time is None:
         time = next((name for name in header if _are_most(is_date, cells[name])), None)
+    if time is None:
+        time = next((name for name in numeric if name not in lowest and _is_epoch_time(columns[name])), None)
     unreadable = None
     if time is None:
         unreadable = time = next((name for name in header if _is_unreadable_time(columns[name])), None)
@@ -207,6 +217,13 @@ def guess_mapping(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) ->
 def _may_be_time(column: Column) -> bool:
     """Whether numbers can be times: those of an `epoch` count from 1970, or they are epochs of a training."""
     return split_words(column.name) != ("epoch",) or find_epoch_unit(column.values()) is not None
+
+
+def _is_epoch_time(column: Column) -> bool:
+    """Whether a name has a word for time, and the numbers are several moments since 1970."""
+    name_words, values = set(split_words(column.name)), column.values()
+    is_named = bool(_TIME_WORDS & name_words) and not _EVENT_WORDS & name_words
+    return is_named and len(set(values)) > 1 and find_epoch_unit(values) is not None
 
 
 def _is_unreadable_time(column: Column) -> bool:
