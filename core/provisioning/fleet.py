@@ -68,6 +68,8 @@ class Fleet:
     codes: npt.NDArray[np.float32] | None = None
     #: Every observed feature by name, each of shape (n,).
     columns: Mapping[str, Floats] = field(default_factory=dict)
+    #: Which containers the kernel killed for lack of memory, as traces say, shape (n_containers,); or None.
+    killed: Truths | None = None
 
     @property
     def n_samples(self) -> int:
@@ -161,6 +163,7 @@ class Fleet:
             seconds=self.seconds[picked],
             offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             breaks=np.flatnonzero(after_gap),
+            killed=None if self.killed is None else self.killed[np.asarray(containers, np.int64)],
             labels=None if self.labels is None else self.labels[picked],
             codes=None if self.codes is None else self.codes[picked],
             columns={name: values[picked] for name, values in self.columns.items()},
@@ -270,6 +273,7 @@ def prepare(
             f.name: v.astype(np.float64, copy=False)
             for f, v in zip(traces.features, traces.columns, strict=True)
         },
+        killed=killed_for_memory(traces)[alive],
     )
     return Provisioning(fleet, _demands(traces, fleet), _notes(traces, fleet))
 
@@ -334,7 +338,7 @@ def _demands(traces: TraceSet, fleet: Fleet) -> dict[Resource, Demand]:
             ),
             None,
         )
-        bounds = bounding_limits(traces, resource, feature)
+        bounds = bounding_limits(traces, fleet, resource, feature)
         demands[resource] = Demand(fleet, resource, values, feature.unit, limits, bounds)
     if not demands:
         raise InputError(
@@ -348,11 +352,40 @@ AT_LIMIT, THROTTLED = 0.97, 0.05
 """The share of its limit, and of throttled periods, from which on use says only that demand is no less."""
 
 
-def bounding_limits(traces: TraceSet, resource: Resource, feature: Feature) -> Floats | None:
+KILLED = 1.2
+"""What a container that was killed for lack of memory needs at least, over its limit."""
+_ENDINGS = (
+    "ended",
+    "end_state",
+    "state",
+    "status",
+    "reason",
+    "exit_reason",
+    "termination_reason",
+    "last_state",
+)
+_KILLS = ("oom", "oomkilled", "oom_killed", "oom-killed", "out_of_memory", "out of memory", "killed")
+
+
+def killed_for_memory(traces: TraceSet) -> Truths:
+    """Mark the executions that an attribute calls killed for lack of memory, shape (n_executions,).
+
+    The attributes are those that say how an execution ended, such as ``ended`` of the recorder, ``reason`` of
+    Kubernetes (``OOMKilled``) and ``State`` of Slurm (``OUT_OF_MEMORY``).
+    """
+    marks = np.zeros(traces.n_executions, bool)
+    for name, values in traces.attributes.items():
+        if name.lower() in _ENDINGS:
+            marks |= np.array([str(each).strip().lower() in _KILLS for each in values], bool)
+    return marks
+
+
+def bounding_limits(traces: TraceSet, fleet: Fleet, resource: Resource, feature: Feature) -> Floats | None:
     """Return the limit that bounded the use of each sample, NaN where none did, shape (n,); None without any.
 
     A limit bounds a sample that used at least `AT_LIMIT` of it, or, for CPU, that was throttled in more than
-    `THROTTLED` of its periods; where that limit is not recorded, the use itself stands for it.
+    `THROTTLED` of its periods; where that limit is not recorded, the use itself stands for it. The highest
+    use of memory of a container that was killed for lack of it counts as bounded by `KILLED` times its limit.
     """
     used = traces.column(feature.name).astype(np.float64)
     limits, is_bounded = np.full(traces.n_samples, np.nan), np.zeros(traces.n_samples, bool)
@@ -364,7 +397,11 @@ def bounding_limits(traces: TraceSet, resource: Resource, feature: Feature) -> F
         elif resource is Resource.CPU and "throttled" in each.name and each.unit is Unit.SHARE:
             is_bounded |= values > THROTTLED
     bounds = np.where(is_bounded, np.fmax(limits, used), np.nan)
-    return bounds if is_bounded.any() else None
+    if resource is Resource.MEMORY and fleet.killed is not None:
+        for begin, end in zip(fleet.offsets[:-1][fleet.killed], fleet.offsets[1:][fleet.killed], strict=True):
+            peak = begin + int(np.argmax(used[begin:end]))
+            bounds[peak] = KILLED * np.fmax(limits[peak], used[peak])
+    return bounds if np.isfinite(bounds).any() else None
 
 
 def is_limit(values: Floats, unit: Unit) -> Truths:

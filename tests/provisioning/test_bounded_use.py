@@ -1,12 +1,14 @@
 """What a container uses at its own limit says only that it needs at least that."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
-from core.provisioning.fleet import Resource, prepare
+from core.provisioning.fleet import Resource, killed_for_memory, prepare
 from core.provisioning.verdict.table import Evidence, rows_of, workloads_table
 from core.provisioning.verdict.verdict import verdict
 from core.provisioning.verdict.workload_evidence import amount_exceeded_for, smallest_amounts
@@ -137,3 +139,29 @@ def test_the_verdict_says_that_the_limit_decided_and_saves_nothing(found):
     text = next(c for c in table.columns if c.key == "cpu")
     assert text.text(text.value_of(row)) == "≥ 1.00 cores"
     assert "cpu_at_least" in next(render_csv(table))
+
+
+def test_runs_that_were_killed_for_memory_raise_what_is_recommended_and_are_counted():
+    memory = [np.linspace(100, 200, 50) * MIB for _ in range(9)]
+    traces = traces_of([np.full(50, 0.5)] * 9, memory=memory, memory_limit=256 * MIB)
+    killed = dict(traces.attributes, ended=["finished", "finished", "OOMKilled", *["finished"] * 6])
+    report = evaluate(
+        replace(traces, attributes=killed), None, EvaluationSettings(cycle=10.0), ("current.step.max",)
+    )
+    (row,) = rows_of(made := verdict(report.report), 0.05)
+    assert (row.kills_seen, row.memory.at_least) == (1, True)
+    assert row.memory.recommended >= 1.2 * 256 * MIB
+    line = made.cards[0].line(Resource.MEMORY)
+    assert (
+        line.fixed.standing.sentence
+        == "1 of 9 runs killed for lack of memory: raise the limit and record again."
+    )
+    assert "kills_seen" in next(render_csv(workloads_table(made, 0.05, "USD")))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("reason", "OOMKilled"), ("State", "OUT_OF_MEMORY"), ("ended", "killed")]
+)
+def test_how_an_execution_ended_is_read_from_the_words_of_several_tools(name, value):
+    traces = replace(traces_of([np.ones(3), np.ones(3)]), attributes={name: ["Completed", value]})
+    assert killed_for_memory(traces).tolist() == [False, True]

@@ -242,7 +242,7 @@ def _row(
     )
     cells: list[Node] = [
         html.Th(name, scope="row"),
-        html.Td(f"{row.runs:,}", className="num"),
+        html.Td(_runs(row), className="num"),
         html.Td(_amount(row.cpu, most["cpu"], "CPU")),
         html.Td(_amount(row.memory, most["memory"], "Memory")),
         html.Td(_time_short(row, tolerance), className="num"),
@@ -274,6 +274,14 @@ def _amount(amount: Amount | None, most: float, name: str) -> Node:
         **aria(hidden="true"),
     )
     return html.Div([track, html.Span(ends, className="num")], className="nowthen", title=f"Now: {source}")
+
+
+def _runs(row: WorkloadRow) -> list[Node]:
+    """How many runs there are, and how many of them were killed while they were recorded."""
+    killed = html.Div(
+        f"{row.kills_seen:,} killed", className="small bad", title="for lack of memory, as recorded"
+    )
+    return [f"{row.runs:,}", killed if row.kills_seen else None]
 
 
 def _time_short(row: WorkloadRow, tolerance: float) -> html.Span:

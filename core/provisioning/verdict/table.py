@@ -79,6 +79,8 @@ class WorkloadRow:
     short_interval: tuple[float, float] | None
     #: How many held-out runs the recommended memory kills; None where it was not tested or is kept.
     killed: int | None
+    #: How many runs were killed for lack of memory while they were recorded.
+    kills_seen: int
     #: The saving per day; None where nothing was tested, or nothing has a price.
     saved: float | None
     evidence: Evidence
@@ -120,6 +122,7 @@ def _row(card: Card, tolerance: float) -> WorkloadRow:
         time_short=None if short is None else float(short["under_time_0"]),
         short_interval=interval,
         killed=None if kills is None else int(kills["containers_short"]),
+        kills_seen=0 if memory is None or memory.fixed is None else memory.fixed.evidence.get("kills", 0),
         saved=card.tested_money if evidence is not Evidence.NONE else None,
         evidence=evidence,
         missing=more_needed(card.held_out or card.containers),
@@ -175,6 +178,7 @@ def evidence_of(
 
 def workloads_table(verdict: Verdict, tolerance: float, currency: str) -> Table:
     """The table of workloads; files have bare values, screens texts."""
+    rows = rows_of(verdict, tolerance)
     columns = (
         Column("workload", "Workload", value=lambda row: row.name or "all containers"),
         Column("runs", "Runs", format_count),
@@ -183,10 +187,11 @@ def workloads_table(verdict: Verdict, tolerance: float, currency: str) -> Table:
         Column("time_short", "Time short", format_share),
         Column("short_interval", parts=("short_low", "short_high")),
         Column("out_of_memory", "Out of memory"),
+        *([Column("kills_seen", "Kills seen", format_count)] if any(row.kills_seen for row in rows) else []),
         Column("saved_per_day", f"Saves per day, {currency}", _money, lambda row: row.saved),
         Column("evidence", "Evidence", value=lambda row: row.evidence.value),
     )
-    return Table("workloads", columns, rows_of(verdict, tolerance))
+    return Table("workloads", columns, rows)
 
 
 _RECOMMENDED = ("recommended", "recommended_unit", "at_least")

@@ -14,7 +14,7 @@ from core.provisioning.fleet import Resource
 from core.provisioning.verdict.choice import pick, units
 from core.provisioning.verdict.savings import PriceSettings, running, saved
 from core.provisioning.verdict.standing import Standing, State, standing
-from core.units import Unit, format_share, phase_name
+from core.units import Unit, format_share, phase_name, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -330,6 +330,9 @@ class _VerdictBuilder:
 
 def bounded_sentence(evidence: Mapping[str, Any]) -> str:
     """Say that limits of containers bounded what they used, and what to do."""
+    if evidence["kills"]:
+        runs = f"{evidence['kills']:,} of {plural(len(evidence['made_from']), 'run')}"
+        return f"{runs} killed for lack of memory: raise the limit and record again."
     share = format_share(float(evidence["bounded"]), 0)
     return f"Limited by its own limit in {share} of the time: raise the limit and record again."
 

@@ -237,6 +237,14 @@ class Side:
         return smallest_by_phase(self.demand, self.tolerance, self.headroom)
 
     @cached_property
+    def kills(self) -> Truths:
+        """Which containers were killed for lack of this resource, shape (n_containers,)."""
+        fleet = self.demand.fleet
+        if self.demand.resource is Resource.CPU or fleet.killed is None:
+            return np.zeros(fleet.n_containers, bool)
+        return fleet.killed
+
+    @cached_property
     def bounded_seconds(self) -> Floats:
         """How long a limit bounded the use of each container, shape (n_containers,)."""
         bounds, seconds = self.demand.bounds, self.demand.fleet.seconds
@@ -360,6 +368,7 @@ class _EvidenceBuilder:
             "bounded": float(
                 side.bounded_seconds[selected].sum() / max(side.seconds[selected].sum(), _ROUNDING)
             ),
+            "kills": int(side.kills[selected].sum()),
             "made_from": ids,
             "folds": self._fold_amounts(amounts, selected) if tested else [],
             "on_all": {name: _figures(alone, ids)[name] for name in ("under_time_0", "events")},
