@@ -179,6 +179,9 @@ class WatchedHost(Protocol):
     def containers(self, running_only: bool = True) -> Sequence[Container]:
         """Return its containers, newest first."""
 
+    def stopped(self, wanted: Callable[[Any], bool], at_most: int) -> Sequence[Container]:
+        """Return containers that do not run, newest first; `wanted` judges by ``id`` and ``labels``."""
+
     def inspect(self, container: str) -> Container:
         """Return the present state of a container; raises `ContainerGone`."""
 

@@ -31,6 +31,7 @@ from core.errors import ConflictError, NotFoundError
 from core.live.history.chunks import HOST, Stretch, size
 from core.live.history.pins import is_recorded, read_pin
 from core.live.history.reader import HistoryPoints, oldest, read_points, read_tail
+from core.plain_text import without_controls
 from core.sampling.sampler import count_labels, mark_rows
 from core.sampling.values import (
     FIELDS,
@@ -262,6 +263,14 @@ class Sessions:
 LOG_LINES = 200
 """The lines of a container's log that its window shows."""
 _MAX_LINE = 2000
+
+
+def readable_line(text: str) -> str:
+    """Return a line of a log as a terminal leaves it: what was written last, without escape sequences."""
+    plain = without_controls(text.rstrip("\r").rpartition("\r")[2])
+    return plain if len(plain) <= _MAX_LINE else f"{plain[:_MAX_LINE]} …"
+
+
 _FORGOTTEN_AFTER = 60.0
 _SHOWN = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
 
@@ -336,7 +345,7 @@ class ViewBuilder:
         if all(row.id != container for row in (*view.rows, *view.stopped)):
             raise NotFoundError("This container is no longer shown.", "Choose another one from the table.")
         with self._engines.host(engine) as host:
-            return [(at, text[:_MAX_LINE]) for at, text in host.logs_since(container, 0.0, lines)]
+            return [(at, readable_line(text)) for at, text in host.logs_since(container, 0.0, lines)]
 
     def remembered(self, engine: str) -> HistoryExtent:
         """Since when the containers of an engine are remembered, and how much that takes.

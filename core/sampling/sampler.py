@@ -132,12 +132,11 @@ class Sampler:
         """
         name, info = self._host.name, self._host.info()
         picked, changed = self._with_label.picked(name), self._with_label.saved_containers(info.key)
-        every = self._host.containers(running_only=False)
-        containers = [each for each in every if each.running]
+        containers = self._host.containers()
         ours = [each for each in containers if has_label(each) or each.id in picked]
         usage = self._usage.take(self._host.counters(ours))
         at = time.time()
-        stopped = [each for each in every if (has_label(each) or each.id in picked) and _is_shown(each, at)]
+        stopped = self._host.stopped(lambda each: has_label(each) or each.id in picked, _MAX_STOPPED)
         losses = self._losses.read(ours, at)
         rows = {
             each.id: row_of(each, usage.get(each.id), each.id in picked, each.id in changed, at)
@@ -165,7 +164,8 @@ class Sampler:
             rows=listed,
             stopped=tuple(
                 row_of(each, None, each.id in picked, each.id in changed, at)
-                for each in sorted(stopped, key=lambda each: -(each.ending.at or at))[:_MAX_STOPPED]
+                for each in sorted(stopped, key=lambda each: -(each.ending.at or at))
+                if each.id not in rows and _is_shown(each, at)
             ),
             others=len(others),
             foreign=tuple(_foreign_rows(others[:_MAX_FOREIGN])),

@@ -10,6 +10,7 @@ from tests.app.live.feed import Feed, container
 from tests.browser.serving import start_server, stop, unfit
 from tests.live import host
 from tests.live.limits import docker_cores
+from tests.live.waiting import until
 from tests.live.workloads import FAST, SLOW, program
 
 pytestmark = [pytest.mark.live, pytest.mark.browser, pytest.mark.timeout(300)]
@@ -243,3 +244,26 @@ def test_a_tick_of_fifty_containers_costs_the_browser_little(page, fed):
     assert sorted(costs)[len(costs) // 2] <= MOST_MS
     page.locator("#live-all").click()
     expect(page.locator(".smallone")).to_have_count(50)
+
+
+@pytest.mark.usefixtures("containers")
+def test_a_crashed_container_shows_its_log_and_is_started_again(page, live, docker_client, light_image):
+    program = "import time; print('no data', flush=True); time.sleep(0.5); raise SystemExit(3)"
+    crashed = host.run_job(
+        docker_client, light_image, ["python3", "-c", program], name="page-crashed", labels={"phasedock": ""}
+    )
+    try:
+        crashed.wait()
+        opened(page, live)
+        expect(row(page, "page-crashed")).to_contain_text("exit 3", timeout=60_000)
+        page.get_by_role("button", name="Inspect or change page-crashed").first.click()
+        window = page.get_by_role("dialog")
+        expect(window.get_by_role("log")).to_contain_text("no data")
+        window.get_by_role("button", name="Restart page-crashed").click()
+        window.get_by_role("button", name="Restart page-crashed", exact=True).click()
+        expect(
+            page.locator(".mantine-Notification-root", has_text="page-crashed was restarted")
+        ).to_be_visible()
+        until(lambda: b"no data\nno data" in crashed.logs())
+    finally:
+        crashed.remove(force=True)

@@ -52,7 +52,7 @@ def window(view: LiveView, container: str, *, control: bool) -> list[Node]:
         menu = html.Div(sides, className="row wrap between")
         parts += [menu, graph(GRAPH, figure, label)]
     parts += [_log(view, row), _restart(view, row, control=control)]
-    if row.is_running:
+    if row.is_running or not workspace().live.engines.kind(view.engine.name).no_restart:
         parts.append(_limits(view, row, control=control))
     return parts
 
@@ -75,6 +75,8 @@ def _restart(view: LiveView, row: ContainerRow, *, control: bool) -> html.Div:
     why = workspace().live.engines.kind(view.engine.name).no_restart or row.no_restart
     if not control:
         why = "Set PHASEDOCK_CONTROL=on and restart PhaseDock to restart containers."
+    elif is_control(view.attached) and (row.is_running or row.state == "restarting"):
+        why = "A policy controls it; detach that first."
     more = {"disabled": True} if why else {}
     ask = button(f"Restart {row.name} …", "refresh", "", **does("restart", row.id), **more)
     return html.Div([ask, html.Span(why, className="small ink2") if why else None], className="row wrap")
@@ -127,10 +129,8 @@ def _limits(view: LiveView, row: ContainerRow, *, control: bool) -> Node:
         )
     if is_control(view.attached):
         return notice("info", "Detach it to set limits by hand.", strong="A policy sets the limits.")
-    what = (
-        f"{row.name} keeps running. Its original limits are saved first; Undo and Release everything restore "
-        "them."
-    )
+    kept = f"{row.name} keeps running. " if row.is_running else ""
+    what = f"{kept}Its original limits are saved first; Undo and Release everything restore them."
     return html.Div(
         [
             html.H3("Limits"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -102,6 +103,11 @@ class DemoHost:
             return tuple(each for each in self._containers.values() if each.running)
         jobs = reversed(present.replay.jobs)
         return tuple(make_container(self.world.plan, job, present) for job in jobs)
+
+    def stopped(self, wanted: Callable[[DemoContainer], bool], at_most: int) -> tuple[DemoContainer, ...]:
+        """Return the newest wanted containers that have ended and are not forgotten yet."""
+        ended = (each for each in self.containers(running_only=False) if not each.running)
+        return tuple(islice(filter(wanted, ended), at_most))
 
     def inspect(self, container: str) -> DemoContainer:
         """Return the present state of a container."""

@@ -178,6 +178,8 @@ class Host(HostReading):
 
     def restart(self, container: str, grace: float = 10.0) -> None:
         """Stop a container's program if it runs, killing it after `grace` seconds, and start it again."""
+        if self.inspect(container).state == "paused":  # frozen processes can be neither stopped nor killed
+            self.unpause(container)
         self._post_verb(container, "restart", request_timeout=2 * grace, t=round(grace))
 
     def kill(self, container: str) -> None:

@@ -8,9 +8,10 @@ import threading
 import time
 from collections import Counter
 from dataclasses import replace
+from itertools import islice
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from core.engines.docker_host.agent import AgentReadings
 from core.engines.docker_host.cgroups import CgroupReader, ContainerUsage
@@ -21,7 +22,7 @@ from core.engines.errors import ContainerGone
 from core.engines.values import AGENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from core.engines.docker_host.connection import Address
@@ -68,6 +69,15 @@ _CHANGING_EVENTS: Final = frozenset(
     ("create", "start", "restart", "stop", "die", "destroy", "update", "pause", "unpause", "rename", "oom")
 )
 _MAX_LIST_AGE: Final = 10.0
+_WITH_PROCESSES: Final = frozenset(("running", "paused"))
+
+
+class ListedContainer(NamedTuple):
+    """What a host's list says of a container."""
+
+    id: str
+    labels: Mapping[str, str]
+    state: str
 
 
 class ContainerCache:
@@ -78,7 +88,7 @@ class ContainerCache:
         self._lock = threading.Lock()
         self._cached: dict[str, Container] = {}
         self._stale: set[str] = set()
-        self._lists: dict[bool, tuple[float, tuple[str, ...]]] = {}
+        self._lists: dict[bool, tuple[float, tuple[ListedContainer, ...]]] = {}
         self._is_following = False
         self._kills: Counter[str] = Counter()
 
@@ -125,40 +135,52 @@ class ContainerCache:
 
     def all(self, running_only: bool) -> tuple[Container, ...]:
         """Return the host's containers, newest first."""
-        containers = []
-        for container in self._ids(running_only):
+        found = self._describe(self._listed(running_only))
+        return tuple(c for c in found if c.running or not running_only)
+
+    def stopped(self, wanted: Callable[[ListedContainer], bool], at_most: int) -> tuple[Container, ...]:
+        """Return wanted containers that do not run, newest first; the others are not requested."""
+        listed = (each for each in self._listed(running_only=False) if each.state not in _WITH_PROCESSES)
+        found = self._describe(islice(filter(wanted, listed), at_most))
+        return tuple(c for c in found if not c.running)
+
+    def _describe(self, listed: Iterable[ListedContainer]) -> Iterator[Container]:
+        for each in listed:
             with self._lock:
-                cached = None if container in self._stale else self._cached.get(container)
+                cached = None if each.id in self._stale else self._cached.get(each.id)
             try:
-                containers.append(cached or self.inspect(container))
+                yield cached or self.inspect(each.id)
             except ContainerGone:
                 continue
-        return tuple(c for c in containers if c.running or not running_only)
 
-    def _ids(self, running_only: bool) -> tuple[str, ...]:
+    def _listed(self, running_only: bool) -> tuple[ListedContainer, ...]:
         with self._lock:
-            requested_at, ids = self._lists.get(running_only, (float("-inf"), ()))
+            requested_at, listed = self._lists.get(running_only, (float("-inf"), ()))
             if self._is_following and time.monotonic() - requested_at < _MAX_LIST_AGE:
-                return ids
+                return listed
         begin = time.monotonic()
         with self._lock:
             self._lists[running_only] = (begin, ())  # an event that comes meanwhile removes it again
         entries = self._connection.get("/containers/json", all=not running_only)
-        ids = tuple(entry["Id"] for entry in entries)
+        listed = tuple(
+            ListedContainer(entry["Id"], entry.get("Labels") or {}, entry["State"]) for entry in entries
+        )
         with self._lock:
-            self._compare(entries)
+            self._compare(listed)
             if running_only in self._lists:
-                self._lists[running_only] = (begin, ids)
+                self._lists[running_only] = (begin, listed)
             if not running_only:
-                self._cached = {name: cached for name, cached in self._cached.items() if name in set(ids)}
-        return ids
+                ids = {each.id for each in listed}
+                self._cached = {name: cached for name, cached in self._cached.items() if name in ids}
+                self._kills = Counter({name: n for name, n in self._kills.items() if name in ids})
+        return listed
 
-    def _compare(self, entries: list[dict[str, Any]]) -> None:
+    def _compare(self, listed: Iterable[ListedContainer]) -> None:
         """Mark containers with a changed state as stale; all of them while events are not followed."""
-        for entry in entries:
-            cached = self._cached.get(entry["Id"])
-            if cached is not None and (not self._is_following or cached.state != entry["State"]):
-                self._stale.add(entry["Id"])
+        for each in listed:
+            cached = self._cached.get(each.id)
+            if cached is not None and (not self._is_following or cached.state != each.state):
+                self._stale.add(each.id)
 
 
 _LOG: Final = logging.getLogger(__name__)
@@ -223,6 +245,14 @@ class HostReading:
         if not running_only:
             self._reader.forget_all_but({container.id for container in containers})
         return containers
+
+    def stopped(self, wanted: Callable[[ListedContainer], bool], at_most: int) -> tuple[Container, ...]:
+        """Return the newest wanted containers that do not run; `wanted` judges by ``id`` and ``labels``.
+
+        Raises HostLost if it does not answer.
+        """
+        self._follow()
+        return self._cache.stopped(wanted, at_most)
 
     def inspect(self, container: str) -> Container:
         """Return the present state of a container, by id or name.

@@ -93,7 +93,8 @@ class ManualControl:
         """Stop a container if it runs, and start it again with the same limits; return its name.
 
         Limits that were saved stay saved, so they can be restored as before. Raises ConflictError if control
-        is off, the engine cannot do it, the container belongs to a run or to the queue, or it does not start;
+        is off, the engine cannot do it, the container belongs to a run or to the queue, runs while a policy
+        controls the engine, or does not start;
         RefusedError if it is neither labelled nor picked; NotFoundError if there is no such engine or
         container.
         """
@@ -104,6 +105,8 @@ class ManualControl:
             now = host.inspect(container)
             if why := why_not_restarted(now.labels):
                 raise ConflictError(f"{now.name} cannot be restarted by hand.", why)
+            if now.running or now.state == "restarting":
+                self._check_free(engine)
             host.restart(now.id)
         return now.name
 

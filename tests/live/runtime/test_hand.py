@@ -182,8 +182,12 @@ def test_release_ends_a_policy_first_and_goes_back_to_before_the_hand(space, sta
         by_hand = kernel_quota(job)
         first = space.live.policies.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL, may_raise=True)
         until(lambda: kernel_quota(job) != by_hand)
-        with pytest.raises(ConflictError, match="controls this engine"):
-            space.live.limits.set_limit("local", job.id, 0.3)
+        for change in (
+            lambda: space.live.limits.set_limit("local", job.id, 0.3),
+            lambda: space.live.limits.restart("local", job.id),
+        ):
+            with pytest.raises(ConflictError, match="controls this engine"):
+                change()
         space.live.policies.detach("local")
         ended(space, first)
         assert kernel_quota(job) == by_hand

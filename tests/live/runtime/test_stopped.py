@@ -6,9 +6,10 @@ import docker
 import pytest
 
 from core.bootstrap import open_workspace
+from core.engines.docker_host import Address, Host, has_label
 from core.errors import ConflictError, RefusedError
 from tests.live import host
-from tests.live.limits import docker_limits, kernel_quota
+from tests.live.limits import docker_limits, kernel_memory, kernel_quota
 from tests.live.waiting import until
 
 pytestmark = pytest.mark.live
@@ -122,3 +123,30 @@ def test_what_is_not_ours_is_not_restarted(space, settings, start_job, light_ima
     space.live.limits.pick("local", other.id)
     space.live.limits.restart("local", other.id)
     assert docker_started(other) != began[other]
+
+
+def test_a_container_killed_for_memory_gets_more_and_is_started_again(space, start_job, light_image):
+    program = ["python3", "-c", "held = bytearray(60 * 2**20); import time; time.sleep(300)"]
+    job = start_job(light_image, program, labels=LABELLED, mem_limit="40m", memswap_limit="40m")
+    job.wait()
+    space.live.limits.set_limit("local", job.id, None, 200 * 2**20)
+    space.live.limits.restart("local", job.id)
+    job.reload()
+    assert (job.status, kernel_memory(job)[0]) == ("running", 200 * 2**20)
+
+
+def test_a_paused_container_is_restarted_too(space, start_job, light_image):
+    job = start_job(light_image, ["sleep", "300"], labels=LABELLED, stop_signal="SIGKILL")
+    job.pause()
+    space.live.limits.restart("local", job.id)
+    job.reload()
+    assert job.status == "running"
+
+
+def test_only_stopped_containers_that_may_be_shown_are_requested(docker_url, start_job, light_image):
+    ours, other = (start_job(light_image, ["true"], labels=labels) for labels in (LABELLED, {}))
+    for each in (ours, other):
+        each.wait()
+    with Host(Address("local", docker_url)) as watched:
+        assert [each.id for each in watched.stopped(has_label, 1)] == [ours.id]
+        assert watched.last_state(other.id) is None

@@ -8,7 +8,7 @@ import pytest
 
 from core.live.attach.activity import ActivityLog
 from core.live.history.pins import Pin, write_pin
-from core.live.view import LiveFiles, read_attached, read_view, write, write_attached
+from core.live.view import LiveFiles, read_attached, read_view, readable_line, write, write_attached
 from core.live.watcher import hold_lock
 from core.sampling.values import (
     ActivityEntry,
@@ -146,3 +146,8 @@ def test_activity_says_where_an_owner_bounds_a_limit_and_when_the_bound_changes(
         ("Somebody else changed its limits: 0.40 cores at most from now on.", None, None),
         ("From 0.50 cores to 0.60 cores. It stays at the 0.60 cores that its owner allows.", 0.5, 0.6),
     ]
+
+
+def test_a_line_of_a_log_is_shown_as_a_terminal_leaves_it():
+    assert readable_line("10%\r\x1b[32m100%\x1b[0m\r") == "100%"
+    assert len(readable_line("x" * 10_000)) < 2100
