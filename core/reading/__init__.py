@@ -6,7 +6,7 @@ mapped columns; `joining` brings several files together.
 """
 
 from core.reading.inspection import ColumnInfo, Inspection
-from core.reading.preview import group_files
+from core.reading.joined_files import group_files
 from core.reading.readers import FirstPart, inspect_file, read_first_part, read_traces, read_with_report
 
 __all__ = [

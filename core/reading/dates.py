@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,8 @@ def parse_named_date(text: str) -> float | None:
     return None
 
 
-def _ordered(text: str, order: str) -> float | None:
+def parse_ordered_date(text: str, order: str) -> float | None:
+    """Parse a date like ``31/01/2026 12:00`` in an order, or one with one meaning, to seconds since 1970."""
     bare = text.strip()
     found = _TWO_FIRST.fullmatch(bare) if len(bare) <= MAX_LENGTH else None
     if found is None:
@@ -96,21 +98,6 @@ def _ordered(text: str, order: str) -> float | None:
         return _moment(first + 2000, second, year, part) if len(part["y"]) == 2 else None
     day, month = (first, second) if order == DAY_FIRST else (second, first)
     return _moment(year + 2000 if year < 100 else year, month, day, part)
-
-
-def parse_day_first(text: str) -> float | None:
-    """Parse a date like ``31/01/2026 12:00`` or one with one meaning to seconds since 1970."""
-    return _ordered(text, DAY_FIRST)
-
-
-def parse_month_first(text: str) -> float | None:
-    """Parse a date like ``01/31/2026 12:00 PM`` or one with one meaning to seconds since 1970."""
-    return _ordered(text, MONTH_FIRST)
-
-
-def parse_year_first(text: str) -> float | None:
-    """Parse a date like ``26/01/31 12:00`` (log4j) or one with one meaning to seconds since 1970."""
-    return _ordered(text, YEAR_FIRST)
 
 
 def parse_clock(text: str) -> float | None:
@@ -135,9 +122,7 @@ def parse_minutes(text: str) -> float | None:
 
 
 _ORDERED: dict[str, Callable[[str], float | None]] = {
-    DAY_FIRST: parse_day_first,
-    MONTH_FIRST: parse_month_first,
-    YEAR_FIRST: parse_year_first,
+    order: partial(parse_ordered_date, order=order) for order in (DAY_FIRST, MONTH_FIRST, YEAR_FIRST)
 }
 READERS: dict[str, Callable[[str], float | None]] = {
     NAMED: parse_named_date,

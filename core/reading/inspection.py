@@ -1,18 +1,25 @@
-"""Inspection of a file before its import: its layout, a suggested mapping and a preview."""
+"""Inspection of a file before its import: its layout, a suggested mapping and a preview.
+
+A preview is of the first part of a file: a text is cut after whole lines, a Parquet file after some rows, so
+that the part is a valid file; JSON that cannot be cut is used whole while it is small.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from core.errors import InputError, format_names
 from core.progress_reporting import scale_progress
 from core.reading.cleaning import build_trace_set
 from core.reading.dates import is_date
+from core.reading.formats.base import PARQUET, read_head, read_magic
 from core.reading.formats.long_table import PivotedTable
 from core.reading.formats.register import open_source
 from core.reading.formats.text_table import TextTable
-from core.reading.formats.tracking import TRACKING, is_chart
 from core.reading.guessing.cpu_and_memory_columns import (
     USAGE_NAMES,
     find_unknown_words,
@@ -21,8 +28,8 @@ from core.reading.guessing.cpu_and_memory_columns import (
 )
 from core.reading.guessing.times import find_drifting_clock
 from core.reading.guessing.units import Column
+from core.reading.known_tables import is_chart
 from core.reading.layouts import recognise_layout
-from core.reading.mapping import ColumnMapping
 from core.reading.numbers import EMPTY, find_style_of_rows, is_number
 from core.reading.questions import Question, list_questions
 from core.traces.model import ROLE_UNITS
@@ -30,12 +37,13 @@ from core.traces.validation import Problem, problem
 from core.units import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Sequence
     from pathlib import Path
 
     from core.progress_reporting import Progress
     from core.reading.formats.base import Source
     from core.reading.layouts import Recognition
+    from core.reading.mapping import ColumnMapping
     from core.reading.table import RawTable
     from core.traces.model import Role, TraceSet
     from core.traces.validation import Report
@@ -84,43 +92,6 @@ class Inspection:
     #: Whether a table of series is shown pivoted; it can be read as written, too.
     turned: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the inspection as a JSON object."""
-        return {
-            "layout": self.layout,
-            "label": self.label,
-            "mapping": None if self.mapping is None else self.mapping.to_dict(),
-            "reasons": list(self.reasons),
-            "columns": [
-                {"name": one.name, "dtype": one.dtype, "examples": list(one.examples)} for one in self.columns
-            ],
-            "rows_preview": [list(row) for row in self.rows_preview],
-            "size": self.size,
-            "n_rows": self.n_rows,
-            "problems": [one.to_dict() for one in self.problems],
-            "questions": [one.to_dict() for one in self.questions],
-            "turned": self.turned,
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Inspection:
-        """Return the inspection that `to_dict` wrote."""
-        return cls(
-            layout=data["layout"],
-            label=data["label"],
-            mapping=None if data["mapping"] is None else ColumnMapping.from_dict(data["mapping"]),
-            reasons=tuple(data["reasons"]),
-            columns=tuple(
-                ColumnInfo(one["name"], one["dtype"], tuple(one["examples"])) for one in data["columns"]
-            ),
-            rows_preview=tuple(tuple(row) for row in data["rows_preview"]),
-            size=data["size"],
-            n_rows=data["n_rows"],
-            problems=tuple(Problem.from_dict(one) for one in data["problems"]),
-            questions=tuple(Question.from_dict(one) for one in data.get("questions", ())),
-            turned=bool(data.get("turned", False)),
-        )
-
 
 def inspect_single_file(path: Path, as_written: bool = False) -> Inspection:
     """Inspect the beginning of a file (see `core.reading.readers.inspect_file`).
@@ -163,8 +134,7 @@ def _recognise_source(source: Source) -> Recognition:
         return recognise_layout(source.header, source.rows, facts=source.facts)
     if not isinstance(source, PivotedTable):
         return recognise_layout(source.header, source.rows)
-    is_chart_export = is_chart(source.source.header)
-    found = recognise_layout(source.header, source.rows, TRACKING if is_chart_export else "")
+    found = recognise_layout(source.header, source.rows, is_chart(source.source.header))
     return replace(found, mapping=source.as_read(found.mapping))
 
 
@@ -215,10 +185,10 @@ def read_single_file(
 
 def _describe_second_clock(source: Source, mapping: ColumnMapping) -> str:
     """Describe a second, drifting clock of a table; "" without one."""
-    other_clock = None
-    if mapping.time is not None:
-        other_clock = find_drifting_clock(mapping.time, mapping.executions, source.header, source.rows)
-    return f"“{other_clock}” is another clock than “{mapping.time}”, and not used." if other_clock else ""
+    if mapping.time is None:
+        return ""
+    other = find_drifting_clock(mapping.time, mapping.executions, source.header, source.rows)
+    return f"“{other}” is another clock than “{mapping.time}”, and not used." if other else ""
 
 
 def _find_second_clock(report: Report, source: Source, mapping: ColumnMapping) -> tuple[Problem, ...]:
@@ -266,3 +236,47 @@ def _find_unused_columns(
         return ()
     message = f"{plural(len(unused), 'column')} not in the mapping: {format_names(unused)}."
     return (problem("columns_unused", message, column=unused[0], count=len(unused)),)
+
+
+PART_BYTES = 2 * 2**20
+PART_ROWS = 40_000
+MAX_JSON = 32 * 2**20
+
+
+def cut_file(path: Path, target: Path) -> Path | None:
+    """Write the first part of a file; return its path, the file itself if it is small, None if uncuttable.
+
+    Raises InputError if it cannot be read.
+    """
+    if read_magic(path).startswith(PARQUET):
+        return _cut_parquet(path, target)
+    data = read_head(path, PART_BYTES)
+    if len(data) < PART_BYTES:
+        return path
+    json = data.lstrip()[:1] in (b"{", b"[")
+    if json and b"\n{" not in data:
+        return path if path.stat().st_size <= MAX_JSON else None
+    end = data.rfind(b"\n{" if json else b"\n")
+    target.write_bytes(data[: end + 1] if end > 0 else data)
+    return target
+
+
+def _cut_parquet(path: Path, target: Path) -> Path:
+    with pq.ParquetFile(path) as file:
+        if file.metadata.num_rows <= PART_ROWS:
+            return path
+        batch = next(file.iter_batches(PART_ROWS))
+    pq.write_table(pa.Table.from_batches([batch]), target)
+    return target
+
+
+def cut_folder(folder: Path, target: Path) -> Path | None:
+    """Write the first part of every file of a folder; return the folder itself if all are small."""
+    target.mkdir()
+    for path in sorted(folder.iterdir()):
+        part = cut_file(path, target / path.name)
+        if part is None:
+            return None
+        if part == path:
+            (target / path.name).symlink_to(path)
+    return folder if all(one.is_symlink() for one in target.iterdir()) else target

@@ -6,47 +6,50 @@ Each file is recognised by itself. Together they look like one table with the co
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, format_names
-from core.progress_reporting import scale_progress
+from core.progress_reporting import scale_progress, silent
 from core.reading.cleaning import build_recorded_set, finish_trace_set, require_usable, resample_set
+from core.reading.dates import CLOCK, MINUTES
 from core.reading.inspection import (
     JOINED,
     PREVIEW_ROWS,
     ColumnInfo,
     Inspection,
+    cut_file,
     inspect_single_file,
     read_single_file,
 )
-from core.reading.joining import JoinedFiles, find_clock, find_clock_differences, join_files, strip_endings
-from core.reading.mapping import UNKNOWN, ColumnMapping, MappedColumn
-from core.reading.preview import (
-    EXECUTION,
-    TIME,
-    FilePreview,
-    join_previews,
-    make_file_part,
-    name_features,
-    name_file_in_error,
-    preview_file,
+from core.reading.joining import (
+    FilePart,
+    JoinedFiles,
+    NotJoinedError,
+    join_files,
+    strip_endings,
+    strip_metric,
 )
+from core.reading.mapping import INTERVAL, UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import ROLE_NAMES, Resampling, Role
-from core.traces.validation import ProblemLog, Report, problem
-from core.units import Unit, format_duration, format_value, plural
+from core.traces.validation import Problem, ProblemLog, Report, problem
+from core.units import TIME_FACTORS, Unit, format_duration, format_value, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
     from core.progress_reporting import Progress
-    from core.reading.joining import FilePart
     from core.traces.model import TraceSet
-    from core.traces.validation import Problem
 
 MAX_FILES = 200
+EXECUTION, TIME = "execution", "timestamp"
+"""The names of the columns of execution and time in joined files."""
 
 
 def list_files(folder: Path) -> tuple[Path, ...]:
@@ -67,35 +70,193 @@ def list_files(folder: Path) -> tuple[Path, ...]:
     return files
 
 
+@dataclass(frozen=True, slots=True)
+class FilePreview:
+    """The first part of a file, read; `whole` if the part is the file."""
+
+    path: Path
+    inspection: Inspection
+    mapping: ColumnMapping
+    traces: TraceSet
+    whole: bool
+
+    def columns(self, *, known: bool) -> set[str]:
+        """Return the features that have a role, or those that have none."""
+        return {one.column for one in self.mapping.features if (one.role is not Role.OTHER) is known}
+
+
+def preview_file(path: Path, whole_file: bool = False, order: str = "mdy") -> FilePreview:
+    """Read the first part of a file for a join.
+
+    Raises InputError, naming the file, if it cannot be read or has no times.
+    """
+    with _named_errors(path), TemporaryDirectory() as folder:
+        inspection = inspect_single_file(path)
+        mapping = _require_time(inspection)
+        first = None if whole_file else cut_file(path, Path(folder) / path.name)
+        # units in question are assumed, so that the part can be read
+        features = tuple(
+            replace(one, unit_key="plain") if one.unit_key == UNKNOWN else one for one in mapping.features
+        )
+        unit = order if mapping.time_unit == UNKNOWN else mapping.time_unit
+        readable = replace(mapping, features=features, time_unit=unit, min_samples=1)
+        traces, _ = read_single_file(first or path, readable, silent, build_recorded_set)
+    return FilePreview(path, inspection, mapping, traces, first in (None, path))
+
+
+def _require_time(inspection: Inspection) -> ColumnMapping:
+    """Return the mapping of a file with numbers and times; raise for any other."""
+    if inspection.mapping is None:
+        ambiguous = next((one for one in inspection.problems if one.kind == "ambiguous_number"), None)
+        if ambiguous is not None:
+            raise InputError(ambiguous.message, ambiguous.hint)
+        raise InputError("None of its columns contains numbers.", inspection.reasons[-1])
+    if inspection.mapping.time is None:
+        raise InputError(
+            "It has no time column, and files are joined by execution and time.",
+            "Import it alone, or add a time column.",
+        )
+    return inspection.mapping
+
+
+@contextmanager
+def _named_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        if path.name in error.message:
+            raise
+        raise InputError(f"{path.name}: {error.message}", error.hint) from error
+
+
+def _make_part(path: Path, traces: TraceSet, names: Mapping[str, str], mapping: ColumnMapping) -> FilePart:
+    """Return the samples of a file for a join, their features renamed."""
+    features = tuple(replace(one, name=names.get(one.name, one.name)) for one in traces.features)
+    is_unnamed = mapping.execution is None
+    ids = (strip_endings(path.name),) if is_unnamed else traces.ids
+    return FilePart(path.name, replace(traces, features=features, ids=ids), is_unnamed)
+
+
+def _name_features(previews: Sequence[FilePreview]) -> list[dict[str, str]]:
+    """Return the features' names in the join, by their names in each file.
+
+    A column without a role, such as ``value``, that two files have of one container is named by its file.
+    """
+    distinguished = {
+        column
+        for a, b in combinations(previews, 2)
+        for column in a.columns(known=False) & b.columns(known=False)
+        if _measure_one_container(a, b) and not a.columns(known=True) & b.columns(known=True)
+    }
+    stems = [strip_endings(one.path.name) for one in previews]
+    labels = stems if len(set(stems)) == len(stems) else [one.path.name for one in previews]
+    return [
+        {
+            column.column: f"{column.column} ({label})"
+            if column.column in distinguished or column.column in (EXECUTION, TIME)
+            else column.column
+            for column in one.mapping.features
+        }
+        for one, label in zip(previews, labels, strict=True)
+    ]
+
+
+def _measure_one_container(a: FilePreview, b: FilePreview) -> bool:
+    """Whether the first parts of two files measure one container at the same time."""
+    if a.mapping.execution is None and b.mapping.execution is None:
+        return strip_metric(a.path.name) == strip_metric(b.path.name)
+    times = [
+        (a.traces.execution(name).time, b.traces.execution(name).time)
+        for name in set(a.traces.ids) & set(b.traces.ids)
+    ]
+    return any(one[0] <= other[-1] and other[0] <= one[-1] for one, other in times)
+
+
+def _join_previews(previews: Sequence[FilePreview]) -> JoinedFiles:
+    """Join the first parts; if they do not match, retry with the day first, then with whole files.
+
+    Raises NotJoinedError if the files do not belong together.
+    """
+    has_open_times = any(one.mapping.time_unit == UNKNOWN for one in previews)
+    if has_open_times or not all(one.whole for one in previews):
+        with suppress(NotJoinedError):
+            return _join_parts(previews)
+        if has_open_times:
+            with suppress(NotJoinedError):
+                return _join_parts(
+                    [
+                        preview_file(one.path, one.whole, "dmy") if one.mapping.time_unit == UNKNOWN else one
+                        for one in previews
+                    ]
+                )
+    return _join_parts([one if one.whole else preview_file(one.path, whole_file=True) for one in previews])
+
+
+def _join_parts(previews: Sequence[FilePreview]) -> JoinedFiles:
+    names = _name_features(previews)
+    return join_files(
+        [_make_part(one.path, one.traces, of, one.mapping) for one, of in zip(previews, names, strict=True)]
+    )
+
+
+def group_files(paths: Sequence[Path]) -> tuple[list[list[Path]], list[str]]:
+    """Group files that can be joined; also return why others cannot."""
+    groups: list[list[FilePreview]] = []
+    unreadable: list[list[Path]] = []
+    reasons: list[str] = []
+    for path in paths:
+        try:
+            groups.append([preview_file(path)])
+        except InputError as error:
+            unreadable.append([path])
+            reasons.append(f"{error.message} {error.hint}")
+    has_merged = True
+    while has_merged:
+        has_merged, failures = False, dict[frozenset[str], str]()
+        for first, second in combinations(groups, 2):
+            try:
+                _join_previews([*first, *second])
+            except NotJoinedError as error:
+                names = frozenset(one.path.name for one in (*first, *second))
+                failures[names] = f"{error.message} {error.hint}"
+            else:
+                groups = [[*first, *second], *(one for one in groups if one not in (first, second))]
+                has_merged = True
+                break
+    alone = {one[0].path.name for one in groups if len(one) == 1}
+    reasons += [sentence for names, sentence in failures.items() if names & alone]
+    return [[one.path for one in group] for group in groups] + unreadable, list(dict.fromkeys(reasons))
+
+
 def inspect_folder(folder: Path) -> Inspection:
     """Inspect the beginnings of the files of a folder as one joined table.
 
     Raises InputError if a file cannot be read, or the files do not belong together.
     """
     previews = [preview_file(path) for path in list_files(folder)]
-    joined, names = join_previews(previews), name_features(previews)
+    joined, names = _join_previews(previews), _name_features(previews)
     mapping = _suggest_mapping(previews, names)
     sizes = [one.inspection.n_rows for one in previews]
     return Inspection(
         layout=JOINED,
         label=f"{len(previews)} files joined by execution and time",
         mapping=mapping,
-        reasons=("", *_reasons(previews, joined)),
-        columns=_columns(previews, names, joined.traces),
-        rows_preview=_preview(joined.traces, mapping),
+        reasons=("", *_list_reasons(previews, joined)),
+        columns=_list_columns(previews, names, joined.traces),
+        rows_preview=_format_rows(joined.traces, mapping),
         size=sum(one.inspection.size for one in previews),
         n_rows=None if None in sizes else sum(size or 0 for size in sizes),
         problems=tuple(
-            problem for one in previews for problem in _prefix_file(one.path.name, one.inspection.problems)
+            found for one in previews for found in _prefix_file(one.path.name, one.inspection.problems)
         ),
         questions=tuple(
             replace(
                 question,
-                column=TIME if question.time else names_in_all.get(question.column, question.column),
+                column=TIME if question.time else renamed.get(question.column, question.column),
                 sentence=f"{one.path.name}: {question.sentence}",
-                candidates=tuple(names_in_all.get(name, name) for name in question.candidates),
+                candidates=tuple(renamed.get(name, name) for name in question.candidates),
             )
-            for one, names_in_all in zip(previews, names, strict=True)
+            for one, renamed in zip(previews, names, strict=True)
             for question in one.inspection.questions
         ),
     )
@@ -104,95 +265,82 @@ def inspect_folder(folder: Path) -> Inspection:
 def _suggest_mapping(previews: Sequence[FilePreview], names: Sequence[Mapping[str, str]]) -> ColumnMapping:
     """Suggest the mapping of the joined table; the first file's CPU and memory keep their roles."""
     features: dict[str, MappedColumn] = {}
-    for one, names_in_all in zip(previews, names, strict=True):
-        for mapped in one.mapping.features:
-            used_roles = {feature.role for feature in features.values()}
-            role = Role.OTHER if mapped.role in used_roles & {Role.CPU, Role.MEMORY} else mapped.role
-            features.setdefault(
-                names_in_all[mapped.column], MappedColumn(names_in_all[mapped.column], role, mapped.unit_key)
-            )
+    assumed = list[str]()
     mappings = [one.mapping for one in previews]
+    for mapping, renamed in zip(mappings, names, strict=True):
+        assumed += [TIME] if mapping.time in mapping.assumed else []
+        assumed += [renamed[name] for name in mapping.assumed if name in renamed]
+        for mapped in mapping.features:
+            taken = {feature.role for feature in features.values()} & {Role.CPU, Role.MEMORY}
+            role = Role.OTHER if mapped.role in taken else mapped.role
+            name = renamed[mapped.column]
+            features.setdefault(name, MappedColumn(name, role, mapped.unit_key))
     attributes = dict.fromkeys(name for one in mappings for name in one.attributes)
-    assumed_time = (TIME,) if any(one.time in one.assumed for one in mappings) else ()
-    assumed = (
-        names_in_all[name]
-        for one, names_in_all in zip(mappings, names, strict=True)
-        for name in one.assumed
-        if name in names_in_all
-    )
+    as_recorded = all(one.resampling is Resampling.NONE for one in mappings)
     return ColumnMapping(
         features=tuple(features.values()),
         execution=EXECUTION,
         time=TIME,
-        time_unit=_time_unit(mappings),
-        resampling=Resampling.NONE
-        if all(one.resampling is Resampling.NONE for one in mappings)
-        else Resampling.HOLD,
-        attributes=tuple(
-            name for name in attributes if name not in features and name not in (EXECUTION, TIME)
-        ),
-        assumed=tuple(dict.fromkeys((*assumed_time, *assumed))),
+        time_unit=_find_time_unit(mappings),
+        resampling=Resampling.NONE if as_recorded else Resampling.HOLD,
+        attributes=tuple(name for name in attributes if name not in (*features, EXECUTION, TIME)),
+        assumed=tuple(dict.fromkeys(assumed)),
     )
 
 
-def _time_unit(mappings: Sequence[ColumnMapping]) -> str:
+def _find_time_unit(mappings: Sequence[ColumnMapping]) -> str:
     """Return the unit of time to edit: the unknown one, else the first file's."""
     units = [one.time_unit for one in mappings]
     return UNKNOWN if UNKNOWN in units else units[0]
 
 
-def _reasons(previews: Sequence[FilePreview], joined: JoinedFiles) -> list[str]:
+def _list_reasons(previews: Sequence[FilePreview], joined: JoinedFiles) -> list[str]:
     """List the columns of each file and how the files were matched."""
-    problems = []
+    reasons = []
     for one in previews:
         roles = [ROLE_NAMES[f.role] for f in one.mapping.features if f.role in (Role.CPU, Role.MEMORY)]
         others = len(one.mapping.features) - len(roles)
         parts = roles + ([plural(others, "further column")] if others else [])
-        problems.append(f"{one.path.name}: {' and '.join(parts)}.")
-    problems += [
-        one.message for one in joined.problems if one.kind in ("named_by_files", "named_by_pods", "goes_on")
-    ]
-    return problems if len(problems) <= 8 else [*problems[:6], f"… and {len(problems) - 6} more."]
+        reasons.append(f"{one.path.name}: {' and '.join(parts)}.")
+    reasons += [one.message for one in joined.problems if one.kind in ("named_by_files", "goes_on")]
+    return reasons if len(reasons) <= 8 else [*reasons[:6], f"… and {len(reasons) - 6} more."]
 
 
-def _columns(
+def _list_columns(
     previews: Sequence[FilePreview], names: Sequence[Mapping[str, str]], traces: TraceSet
 ) -> tuple[ColumnInfo, ...]:
     columns = {EXECUTION: ColumnInfo(EXECUTION, "text", traces.ids[:3]), TIME: ColumnInfo(TIME, "time", ())}
-    for one, names_in_all in zip(previews, names, strict=True):
+    for one, renamed in zip(previews, names, strict=True):
         for column in one.inspection.columns:
-            name = names_in_all.get(column.name, column.name)
-            if column.name in names_in_all or column.name in one.mapping.attributes:
+            if column.name in renamed or column.name in one.mapping.attributes:
+                name = renamed.get(column.name, column.name)
                 columns.setdefault(name, replace(column, name=name))
     return tuple(columns.values())
 
 
-def _preview(traces: TraceSet, mapping: ColumnMapping) -> tuple[tuple[str, ...], ...]:
+def _format_rows(traces: TraceSet, mapping: ColumnMapping) -> tuple[tuple[str, ...], ...]:
     """Return the first joined rows in the order of the columns, with units."""
-    ends = traces.offsets[1:]
     rows = []
     for i in range(min(PREVIEW_ROWS, traces.n_samples)):
-        owner = int((ends <= i).sum())
+        owner = int((traces.offsets[1:] <= i).sum())
         values = {
             feature.name: _format_cell(float(column[i]), feature.unit)
             for feature, column in zip(traces.features, traces.columns, strict=True)
         }
         values |= {key: texts[owner] for key, texts in traces.attributes.items()}
-        cells = [
-            values.get(name, "") for name in (*(f.column for f in mapping.features), *mapping.attributes)
-        ]
-        rows.append((traces.ids[owner], _format_time(float(traces.time[i])), *cells))
+        names = (*(one.column for one in mapping.features), *mapping.attributes)
+        seconds = float(traces.time[i])
+        time = (
+            datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+            if 1e8 < seconds < 1e11
+            else format_duration(seconds)
+        )
+        rows.append((traces.ids[owner], time, *(values.get(name, "") for name in names)))
     return tuple(rows)
 
 
 def _format_cell(value: float, unit: Unit) -> str:
     return f"{value:.10g}" if unit is Unit.PLAIN else format_value(value, unit)
-
-
-def _format_time(seconds: float) -> str:
-    if 1e8 < seconds < 1e11:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
-    return format_duration(seconds)
 
 
 def _prefix_file(file: str, problems: Sequence[Problem]) -> list[Problem]:
@@ -206,30 +354,37 @@ def read_folder(folder: Path, mapping: ColumnMapping | None, progress: Progress)
     Raises InputError if a file cannot be read, or the files do not belong together; UnusableError if no
     execution remains; its report says why.
     """
-    paths = list_files(folder)
-    if mapping is None:
-        mapping = _require_mapping(inspect_folder(folder).mapping)
-    if mapping.unknown:
+    paths, log = list_files(folder), ProblemLog()
+    mapping = mapping or _require_mapping(inspect_folder(folder).mapping)
+    if set(mapping.unknown) - {INTERVAL}:  # joined files always have times
         mapping.require(mapping.columns)
-    parts, reports = [], list[tuple[str, Report]]()
-    mappings_by_file, clocks = _split_mapping(paths, mapping), dict[str, str]()
-    for i, (path, (file_mapping, names, inspection)) in enumerate(mappings_by_file.items()):
-        file_progress = scale_progress(
-            progress, 0.9 * i / len(mappings_by_file), 0.9 * (i + 1) / len(mappings_by_file)
-        )
-        try:
-            traces, report = read_single_file(path, file_mapping, file_progress, build_recorded_set)
-        except InputError as error:
-            raise name_file_in_error(path, error) from error
-        parts.append(make_file_part(path.name, traces, report, names, file_mapping.execution is None))
-        reports.append((path.name, report))
-        clocks[path.name] = find_clock(
-            file_mapping.time_unit, _preview_cells(inspection, file_mapping.time), float(traces.time.min())
-        )
-    problems = [one for file, report in reports for one in _prefix_file(file, report.problems)]
-    problems += _report_unused([path.name for path in paths if path not in mappings_by_file])
-    rows_read = sum(report.rows_read for _, report in reports)
-    return _finish_join(parts, mapping, problems, rows_read, clocks)
+    parts, rows_read, problems = list[FilePart](), 0, list[Problem]()
+    clocks: dict[str, list[str]] = {}
+    split = _split_mapping(paths, mapping)
+    for i, (path, (own, names, inspection)) in enumerate(split.items()):
+        with _named_errors(path):
+            step = scale_progress(progress, 0.9 * i / len(split), 0.9 * (i + 1) / len(split))
+            traces, report = read_single_file(path, own, step, build_recorded_set)
+        parts.append(_make_part(path, traces, names, own))
+        rows_read += report.rows_read
+        problems += _prefix_file(path.name, report.problems)
+        clocks.setdefault(_find_clock(own, inspection, float(traces.time.min())), []).append(path.name)
+    problems += [
+        problem("file_unused", f"{path.name} was not read: none of its columns is in the mapping.")
+        for path in paths
+        if path not in split
+    ]
+    recorded = sum(part.traces.n_samples for part in parts)
+    if mapping.period is not None and mapping.resampling is not Resampling.NONE:
+        parts = [replace(part, traces=resample_set(part.traces, mapping, log)) for part in parts]
+    joined = join_files(parts)
+    samples = sum(part.traces.n_samples for part in parts)
+    traces, n_kept = finish_trace_set(joined.traces, mapping, log)
+    problems += [*joined.problems, *(_doubt_clocks(clocks) if joined.weight > 1 else ()), *log.problems]
+    rows_kept = min(round(n_kept * joined.weight * recorded / samples), recorded)
+    report = Report(tuple(problems), rows_read, rows_kept, traces.n_executions)
+    require_usable(traces.n_executions > 0, log, rows_read)
+    return traces, report
 
 
 def _require_mapping(mapping: ColumnMapping | None) -> ColumnMapping:
@@ -242,24 +397,24 @@ def _split_mapping(
     paths: Sequence[Path], mapping: ColumnMapping
 ) -> dict[Path, tuple[ColumnMapping, dict[str, str], Inspection]]:
     """Split the mapping by file: each file's mapping, its columns' names in the join, its inspection."""
-    recognised = {path: inspect_single_file(path) for path in paths}
-    suggestions = {path: _require_mapping(inspection.mapping) for path, inspection in recognised.items()}
-    common = _time_unit(list(suggestions.values()))
-    mappings_by_file: dict[Path, tuple[ColumnMapping, dict[str, str], Inspection]] = {}
-    column_names = set[str]()
+    inspections = {path: inspect_single_file(path) for path in paths}
+    suggestions = {path: _require_mapping(one.mapping) for path, one in inspections.items()}
+    common_unit = _find_time_unit(list(suggestions.values()))
+    split: dict[Path, tuple[ColumnMapping, dict[str, str], Inspection]] = {}
+    all_names = {EXECUTION, TIME}
     for path, suggestion in suggestions.items():
-        header = [column.name for column in recognised[path].columns]
+        header = [column.name for column in inspections[path].columns]
         names = _rename_columns(header, path, mapping)
-        column_names |= set(names.values()) | set(header)
+        all_names |= {*names.values(), *header}
         features = tuple(
             replace(one, column=name)
             for one in mapping.features
-            for name, names_in_all in names.items()
-            if names_in_all == one.column
+            for name, joined_name in names.items()
+            if joined_name == one.column
         )
         if features:
-            follows_common = suggestion.time_unit in (UNKNOWN, common)
-            file_mapping = replace(
+            follows_common = suggestion.time_unit in (UNKNOWN, common_unit)
+            own = replace(
                 suggestion,
                 features=features,
                 execution=suggestion.execution if mapping.execution else None,
@@ -272,66 +427,51 @@ def _split_mapping(
                 max_gap=mapping.max_gap,
                 assumed=(),
             )
-            mappings_by_file[path] = (file_mapping, names, recognised[path])
-    _check_mapping(mapping, column_names)
-    return mappings_by_file
-
-
-def _preview_cells(inspection: Inspection, name: str | None) -> list[str]:
-    """Return the first cells of a column as written."""
-    place = [column.name for column in inspection.columns].index(name or "")
-    return [row[place] for row in inspection.rows_preview if place < len(row)]
-
-
-def _rename_columns(header: Sequence[str], path: Path, mapping: ColumnMapping) -> dict[str, str]:
-    """Return the names in the joined mapping of the columns of a file."""
-    mapped_names = {one.column for one in mapping.features}
-    names = {}
-    for name in header:
-        labelled = (f"{name} ({label})" for label in (strip_endings(path.name), path.name))
-        names_in_all = next((one for one in labelled if one in mapped_names), name)
-        if names_in_all in mapped_names:
-            names[name] = names_in_all
-    return names
-
-
-def _check_mapping(mapping: ColumnMapping, column_names: set[str]) -> None:
-    """Check that the mapping is of joined files."""
+            split[path] = (own, names, inspections[path])
     if mapping.execution not in (None, EXECUTION) or mapping.time != TIME or mapping.execution_parts:
         raise InputError(
             "Joined files use the columns of execution and time recognised in each file.",
             "Import a file alone to choose its columns of execution and time.",
         )
-    missing = [name for name in mapping.columns if name not in column_names | {EXECUTION, TIME}]
-    if missing:
+    if missing := [name for name in mapping.columns if name not in all_names]:
         raise InputError(f"None of the files has a column {format_names(missing)}.", "Change the mapping.")
+    return split
 
 
-def _report_unused(files: Sequence[str]) -> list[Problem]:
-    return [
-        problem("file_unused", f"{file} was not read: none of its columns is in the mapping.", count=1)
-        for file in files
-    ]
+def _rename_columns(header: Sequence[str], path: Path, mapping: ColumnMapping) -> dict[str, str]:
+    """Return the names in the joined mapping of the columns of a file."""
+    mapped = {one.column for one in mapping.features}
+    names = {}
+    for name in header:
+        labelled = (f"{name} ({label})" for label in (strip_endings(path.name), path.name))
+        joined_name = next((one for one in labelled if one in mapped), name)
+        if joined_name in mapped:
+            names[name] = joined_name
+    return names
 
 
-def _finish_join(
-    parts: Sequence[FilePart],
-    mapping: ColumnMapping,
-    problems: Sequence[Problem],
-    rows_read: int,
-    clocks: Mapping[str, str],
-) -> tuple[TraceSet, Report]:
-    """Join, resample and report the samples of all files."""
-    log = ProblemLog()
-    recorded = sum(part.traces.n_samples for part in parts)
-    if mapping.period is not None and mapping.resampling is not Resampling.NONE:
-        parts = [replace(part, traces=resample_set(part.traces, mapping, log)) for part in parts]
-    joined_files = join_files(parts)
-    samples = sum(part.traces.n_samples for part in parts)
-    traces, n_kept = finish_trace_set(joined_files.traces, mapping, log)
-    clock_problems = find_clock_differences(clocks) if joined_files.weight > 1 else ()
-    problems = (*problems, *joined_files.problems, *clock_problems, *log.problems)
-    rows_kept = min(round(n_kept * joined_files.weight * recorded / samples), recorded)
-    report = Report(problems, rows_read, rows_kept, traces.n_executions)
-    require_usable(traces.n_executions > 0, log, rows_read)
-    return traces, report
+START, LOCAL, ZONED, EPOCH = "start", "local", "zoned", "epoch"
+"""Kinds of clocks: times from a start, dates without a zone, dates with a zone, times from 1970."""
+_ZONE = re.compile(r".*:\d\d.*?(?:Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?)(?:\s*\((?:UTC|GMT)\))?(?:\s+\d{4})?")
+MIN_EPOCH = 1e8
+"""Smaller times in seconds count from a start, not from 1970."""
+
+
+def _find_clock(mapping: ColumnMapping, inspection: Inspection, first: float) -> str:
+    """Find the kind of clock of a file's times."""
+    if mapping.time_unit in (*TIME_FACTORS, MINUTES):
+        return START if first < MIN_EPOCH else EPOCH
+    place = [column.name for column in inspection.columns].index(mapping.time or "")
+    cells = (row[place].strip() for row in inspection.rows_preview if place < len(row))
+    return ZONED if mapping.time_unit != CLOCK and any(map(_ZONE.fullmatch, cells)) else LOCAL
+
+
+def _doubt_clocks(clocks: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
+    """Yield doubts about joined files with different kinds of clocks."""
+    if from_start := clocks.get(START):
+        names = format_names(from_start[:3])
+        message = f"The times of {names} count from a start: is it the same moment in all files?"
+        yield problem("own_starts", message, count=len(from_start))
+    if (local := clocks.get(LOCAL)) and (zoned := clocks.get(ZONED)):
+        message = f"{zoned[0]} names a time zone, and {local[0]} names none: is it the same?"
+        yield problem("mixed_zones", message, count=len(local))

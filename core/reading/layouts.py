@@ -1,4 +1,4 @@
-"""Known layouts of trace files, recognised by their headers: one module and one entry in the register each.
+"""The register of known tables, recognised by their columns, and what their recognition says.
 
 The first layout of the register that recognises a table wins; the last one, `generic`, guesses from the names
 of columns and recognises every table with numbers.
@@ -10,24 +10,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, format_names
+from core.reading import known_tables
 from core.reading.dates import CLOCK, MINUTES, READERS
-from core.reading.formats import (
-    ai4dl,
-    alibaba,
-    batch_jobs,
-    bitbrains,
-    generic,
-    prometheus,
-    recorder,
-    tracking,
-)
-from core.reading.guessing import MAX_FEATURES
+from core.reading.formats import prometheus
+from core.reading.guessing import MAX_FEATURES, guess_mapping
 from core.reading.guessing.column_names import normalize_name
 from core.reading.guessing.cpu_and_memory_columns import describe_doubt, guess_other_role, guess_usage_role
 from core.reading.guessing.order import add_varying_attributes, clear_false_counters
 from core.reading.mapping import TIME_UNITS, UNKNOWN
 from core.reading.numbers import BINARY_UNITS
-from core.reading.tool_facts import Layout, TableHead, ToolFacts, find_host_limit
+from core.reading.tool_facts import TableHead, find_host_limit
 from core.registry import Registry
 from core.traces.model import ROLE_NAMES, ROLE_UNITS, Role
 from core.units import file_unit
@@ -36,20 +28,53 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from core.reading.mapping import ColumnMapping
+    from core.reading.tool_facts import ToolFacts
 
 _NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A known layout of columns, an entry of the register."""
+
+    #: Its name in the register and in stored mappings.
+    name: str
+    #: Its name for people, as in “The columns look like: …”.
+    label: str
+    #: The mapping of a table of this layout, or None for a table of another layout.
+    recognise: Callable[[TableHead], ColumnMapping | None]
+    #: A header for the exam of layouts, names between commas; ``*`` marks columns of texts.
+    example: str = ""
+
+
 LAYOUTS: Registry[Layout] = Registry("layout")
-for _layout in (
-    ai4dl.LAYOUT,
-    recorder.LAYOUT,
-    batch_jobs.LAYOUT,
-    bitbrains.LAYOUT,
-    alibaba.LAYOUT,
-    tracking.LAYOUT,
-    prometheus.LAYOUT,
-    generic.LAYOUT,  # the last: it takes whatever has a number
+
+
+def _layout_of(facts: ToolFacts) -> Layout:
+    return Layout(facts.name, facts.label, facts.map_columns, facts.example)
+
+
+for _facts in (
+    known_tables.AI4DL,
+    known_tables.RECORDER,
+    known_tables.BATCH_JOBS,
+    known_tables.BITBRAINS,
+    known_tables.ALIBABA,
+    known_tables.TRACKING,
 ):
-    LAYOUTS.add(_layout.name, _layout)
+    LAYOUTS.add(_facts.name, _layout_of(_facts))
+LAYOUTS.add(
+    "prometheus",
+    Layout(
+        "prometheus",
+        "Prometheus with cAdvisor metrics",
+        lambda head: prometheus.recognise(head) if head.find(prometheus.METRICS) else None,
+    ),
+)
+LAYOUTS.add(
+    "generic",  # the last: it takes whatever has a number
+    Layout("generic", "columns guessed by name", lambda head: guess_mapping(head.header, head.rows)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,30 +94,29 @@ class Recognition:
 def recognise_layout(
     header: tuple[str, ...],
     rows: tuple[tuple[str, ...], ...],
-    made: str = "",
+    is_chart: bool = False,
     facts: ToolFacts | None = None,
 ) -> Recognition:
     """Find the layout of a table and suggest a mapping; that of a known tool's reader is what its facts say.
 
     Raises InputError if no column has numbers.
     """
-    head = TableHead(header, rows, made)
-    layouts: list[tuple[str, str, Callable[[TableHead], ColumnMapping | None]]] = [
-        (name, layout.label, layout.recognise) for name, layout in LAYOUTS.items()
-    ]
-    if facts is not None:
-        layouts = [(facts.name, facts.label, facts.map_columns)]
-    for name, label, recognise in layouts:
-        mapping = recognise(head)
+    head = TableHead(header, rows, is_chart)
+    layouts = (
+        [_layout_of(facts)]
+        if facts
+        else [*([_layout_of(known_tables.CHARTS)] if is_chart else []), *LAYOUTS.values()]
+    )
+    for layout in layouts:
+        mapping = layout.recognise(head)
         if mapping is not None:
-            sure = add_varying_attributes(clear_false_counters(mapping, header, rows), header, rows)
-            host_limit = find_host_limit(sure, head, is_of_docker=_is_of_docker(header, facts))
-            if host_limit is None:
-                return Recognition(name, label, sure, _reasons(label, sure))
-            features = tuple(one for one in sure.features if one.column != host_limit)
-            sure = replace(sure, features=features)
+            mapping = add_varying_attributes(clear_false_counters(mapping, header, rows), header, rows)
+            host_limit = find_host_limit(mapping, head, is_of_docker=_is_of_docker(header, facts))
+            features = tuple(one for one in mapping.features if one.column != host_limit)
+            mapping = replace(mapping, features=features)
             said = f"“{host_limit}” is one size for all, far above any use: the host’s memory, and no limit."
-            return Recognition(name, label, sure, (*_reasons(label, sure), said))
+            reasons = (*_reasons(layout.label, mapping), *([said] if host_limit else []))
+            return Recognition(layout.name, layout.label, mapping, reasons)
     raise InputError(
         f"None of the columns contains numbers: {format_names(header)}.",
         "Choose a file whose header is its first row and whose columns hold measurements.",
@@ -167,6 +191,5 @@ def _of_units(mapping: ColumnMapping) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """List a few names and the number of the others."""
     more = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -7,7 +7,7 @@ rule by which irregular samples are resampled to a period. It is plain data, kep
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError, format_names
@@ -32,8 +32,8 @@ TIME_UNITS: dict[str, str] = {
     "mmss": "minutes and seconds (05:30)",
     "none": "none: row number × period",
 }
-PERIOD = ""
-"""In place of a column's name among those assumed: the sampling period of a file without times."""
+INTERVAL = "row interval"
+"""In place of a column's name among what is unknown: the seconds between the rows of a file without times."""
 UNKNOWN = "unknown"
 """In place of a unit that neither the file nor its values tell: nothing is imported before it is chosen."""
 
@@ -65,7 +65,7 @@ class ColumnMapping:
     time: str | None = None
     #: A key of `TIME_UNITS`, or `UNKNOWN`; with ``none`` the column of time is not used.
     time_unit: str = "s"
-    #: The sampling period in seconds; None: found from the file.
+    #: The sampling period in seconds; None: found from the file's times.
     period: float | None = None
     #: How irregular samples are resampled to the period.
     resampling: Resampling = Resampling.HOLD
@@ -95,27 +95,18 @@ class ColumnMapping:
     def _check_columns(self) -> None:
         if not self.features:
             raise InputError("No CPU or memory column is chosen.", "Choose a CPU or memory column.")
-        names = [feature.column for feature in self.features]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise InputError(f"Column “{twice}” is mapped twice.", "Map every column once.")
-        if self.time in names or self.execution in names:
-            which = self.time if self.time in names else self.execution
-            raise InputError(
-                f"Column “{which}” is mapped to a feature and to time or execution.", "Choose one of the two."
-            )
-        if self.time is not None and self.time == self.execution:
-            raise InputError(
-                f"Column “{self.time}” is mapped to time and to execution.", "Choose one of the two."
-            )
-        further = (*self.execution_parts, *self.attributes)
-        single = [name for name in (self.execution, self.time, *names, *further) if name is not None]
-        again = next((name for name in further if single.count(name) > 1), None)
-        if again is not None:
-            word = "an attribute" if again in self.attributes else "the execution"
-            raise InputError(
-                f"Column “{again}” is mapped to {word} and to something else.", "Map every column once."
-            )
+        uses: dict[str, str] = {}
+        mapped = [
+            *((name, "time") for name in [self.time] if name),
+            *((name, "the execution") for name in self.executions),
+            *((one.column, "a feature") for one in self.features),
+            *((name, "an attribute") for name in self.attributes),
+        ]
+        for name, use in mapped:
+            if name in uses:
+                which = "twice" if uses[name] == use else f"to {uses[name]} and to {use}"
+                raise InputError(f"Column “{name}” is mapped {which}.", "Map every column once.")
+            uses[name] = use
         for feature in self.features:
             if feature.unit_key != UNKNOWN:
                 file_unit(feature.unit_key)
@@ -152,9 +143,11 @@ class ColumnMapping:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """The columns whose unit has to be chosen before anything is imported."""
-        open_ = [one.column for one in self.features if one.unit_key == UNKNOWN]
-        return tuple([*open_, self.time] if self.time and self.time_unit == UNKNOWN else open_)
+        """The columns whose unit has to be chosen before anything is imported; or `INTERVAL`."""
+        found = [one.column for one in self.features if one.unit_key == UNKNOWN]
+        if self.time is None and self.period is None:
+            return (*found, INTERVAL)
+        return (*found, self.time) if self.time and self.time_unit == UNKNOWN else tuple(found)
 
     def feature(self, mapped: MappedColumn) -> Feature:
         """The feature that a mapped column becomes, in its canonical unit."""
@@ -183,6 +176,11 @@ class ColumnMapping:
         """
         if self.unknown:
             name = self.unknown[0]
+            if name == INTERVAL:
+                raise InputError(
+                    "The file has no times, and nothing says how far apart its rows are.",
+                    "Set the sampling period in the mapping: the seconds between two rows.",
+                )
             if any(one.column == name and one.role is Role.OTHER for one in self.features):
                 raise InputError(
                     f"Nothing says what column “{name}” measures.", "Choose its role and unit in the mapping."
@@ -201,25 +199,10 @@ class ColumnMapping:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the mapping as a JSON object."""
-        return {
-            "execution": self.execution,
-            "time": self.time,
-            "time_unit": self.time_unit,
-            "period": self.period,
-            "resampling": self.resampling.value,
-            "max_gap": self.max_gap,
-            "features": [
-                {"column": one.column, "role": one.role.value, "unit_key": one.unit_key}
-                for one in self.features
-            ],
-            "attributes": list(self.attributes),
-            "cores": self.cores,
-            "memory_bytes": self.memory_bytes,
-            "min_samples": self.min_samples,
-            "execution_parts": list(self.execution_parts),
-            "assumed": list(self.assumed),
-            "as_written": self.as_written,
+        plain = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()
         }
+        return plain | {"resampling": self.resampling.value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ColumnMapping:
@@ -233,6 +216,8 @@ class ColumnMapping:
                 f"The mapping has no field “{min(unknown)}”.", f"Its fields are: {', '.join(_FIELDS)}."
             )
         try:
+            optional: dict[str, Any] = {name: tuple(map(str, data[name])) for name in _NAMES if name in data}
+            optional |= {name: _number(data[name]) for name in _NUMBERS if name in data}
             return cls(
                 features=tuple(
                     MappedColumn(
@@ -243,16 +228,11 @@ class ColumnMapping:
                 execution=_text(data.get("execution")),
                 time=_text(data.get("time")),
                 time_unit=str(data.get("time_unit", "s")),
-                period=_number(data.get("period")),
                 resampling=Resampling(data.get("resampling", "hold")),
                 max_gap=float(data.get("max_gap", 3.0)),
-                attributes=tuple(str(name) for name in data.get("attributes", ())),
-                cores=_number(data.get("cores")),
-                memory_bytes=_number(data.get("memory_bytes")),
                 min_samples=int(data.get("min_samples", 2)),
-                execution_parts=tuple(str(name) for name in data.get("execution_parts", ())),
-                assumed=tuple(str(name) for name in data.get("assumed", ())),
                 as_written=bool(data.get("as_written", False)),
+                **optional,
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
@@ -269,6 +249,7 @@ _MACHINE_UNITS = {
     Role.MEMORY_REQUEST: Unit.BYTES,
 }
 _FIELDS = tuple(ColumnMapping.__dataclass_fields__)
+_NAMES, _NUMBERS = ("attributes", "execution_parts", "assumed"), ("period", "cores", "memory_bytes")
 
 
 def _text(value: object) -> str | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from core.units import DECIMAL_FACTORS, SUFFIX_FACTORS, FileUnit, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
 
 # the texts of empty cells, for every reader
@@ -226,34 +226,15 @@ _BITS = re.compile(r"([kKMGT]?)(?:bit|bits|b)")
 
 def parse_suffix(text: str, unit: Unit) -> Suffix | None:
     """Parse a suffix as a unit of this quantity; None if it is not one."""
-    reader = _READERS.get(unit)
-    return None if reader is None else reader(text)
-
-
-def _of_bytes(text: str) -> Suffix | None:
-    lower = text.lower()
-    factor = SUFFIX_FACTORS[Unit.BYTES].get(lower)
+    if unit is Unit.BYTES_PER_SECOND:
+        return _rate(text)
+    is_exact = unit in (Unit.CORES, Unit.WATTS) and len(text) <= 2  # m and M differ
+    factor = SUFFIX_FACTORS.get(unit, {}).get(text if is_exact else text.lower())
     if factor is not None:
-        return Suffix(Unit.BYTES, factor, text != "b")
+        return Suffix(unit, factor, unit is not Unit.BYTES or text != "b")
     # Kubernetes writes M for 1000², free and ps for 1024²
-    letter = text in ("k", "K", "M", "G", "T")
-    return Suffix(Unit.BYTES, DECIMAL_FACTORS[lower], sure=False) if letter else None
-
-
-def _of_cores(text: str) -> Suffix | None:
-    factor = SUFFIX_FACTORS[Unit.CORES].get(text if len(text) == 1 else text.lower())
-    return None if factor is None else Suffix(Unit.CORES, factor)
-
-
-def _of_watts(text: str) -> Suffix | None:
-    factors = SUFFIX_FACTORS[Unit.WATTS]
-    factor = factors.get(text, factors.get(text.lower()) if len(text) > 2 else None)
-    return None if factor is None else Suffix(Unit.WATTS, factor)
-
-
-def _of_seconds(text: str) -> Suffix | None:
-    factor = SUFFIX_FACTORS[Unit.SECONDS].get(text.lower())
-    return None if factor is None else Suffix(Unit.SECONDS, factor)
+    letter = unit is Unit.BYTES and text in ("k", "K", "M", "G", "T")
+    return Suffix(unit, DECIMAL_FACTORS[text.lower()], sure=False) if letter else None
 
 
 def _rate(text: str) -> Suffix | None:
@@ -270,13 +251,6 @@ def _rate(text: str) -> Suffix | None:
     return Suffix(Unit.BYTES_PER_SECOND, SUFFIX_FACTORS[Unit.BYTES][size.lower()])
 
 
-_READERS: dict[Unit, Callable[[str], Suffix | None]] = {
-    Unit.BYTES: _of_bytes,
-    Unit.CORES: _of_cores,
-    Unit.WATTS: _of_watts,
-    Unit.SECONDS: _of_seconds,
-    Unit.BYTES_PER_SECOND: _rate,
-}
 _KINDS = (Unit.BYTES, Unit.BYTES_PER_SECOND, Unit.WATTS, Unit.CORES)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError, format_names
@@ -14,15 +14,15 @@ from core.reading.guessing.cpu_and_memory_columns import (
     may_be_gpu_memory,
 )
 from core.reading.guessing.order import get_longest_execution_cells
-from core.reading.guessing.times import can_be_times, guess_time_unit, list_time_units
+from core.reading.guessing.times import can_be_times, guess_time_unit
 from core.reading.guessing.units import Column, guess_unit, list_unit_choices
-from core.reading.mapping import UNKNOWN, MappedColumn
+from core.reading.mapping import INTERVAL, UNKNOWN, MappedColumn
 from core.reading.numbers import EMPTY, find_style_of_rows, parse_number
 from core.traces.model import ROLE_NAMES, Role
 from core.units import format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from core.reading.mapping import ColumnMapping
 
@@ -33,7 +33,7 @@ MAX_CANDIDATES = 8
 class Question:
     """A question about a column whose unit or role is ambiguous."""
 
-    #: The column in question.
+    #: The column in question; or `INTERVAL`.
     column: str
     #: Whether the question is about the unit of time.
     time: bool
@@ -46,21 +46,13 @@ class Question:
     #: The columns that may have the only role in `choices`.
     candidates: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the question as a JSON object."""
-        return asdict(self)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Question:
-        """Return the question that `to_dict` wrote."""
-        return cls(
-            data["column"],
-            data["time"],
-            data["sentence"],
-            tuple(data["choices"]),
-            data.get("role", False),
-            tuple(data.get("candidates", ())),
-        )
+INTERVAL_QUESTION = Question(
+    INTERVAL,
+    False,
+    "The file has no times: how many seconds are between two rows of an execution?",
+    ("1", "2", "5", "10", "15", "30", "60"),
+)
 
 
 def list_questions(
@@ -76,6 +68,8 @@ def list_questions(
     if mapping.time is not None and mapping.time_unit == UNKNOWN:
         execution_cells = get_longest_execution_cells(mapping.time, mapping.executions, header, rows)
         found.append(_ask_time_unit(mapping.time, cells(mapping.time), execution_cells))
+    if INTERVAL in mapping.unknown:
+        found.append(INTERVAL_QUESTION)
     style = find_style_of_rows(rows)
     for one in mapping.features:
         if one.unit_key == UNKNOWN:
@@ -93,7 +87,7 @@ def list_questions(
 
 
 def _ask_time_unit(name: str, cells: Sequence[str], execution_cells: Sequence[str]) -> Question:
-    example, choices = cells[0] if cells else "", list_time_units(name, cells, execution_cells)
+    example, choices = cells[0] if cells else "", guess_time_unit(name, cells, execution_cells).units
     if not can_be_times(cells):
         sentence = f"“{example}” in “{name}” is not a time that can be read: count the rows instead?"
         return Question(name, True, sentence, ("none",))
@@ -161,6 +155,13 @@ def list_answers(question: Question) -> tuple[str, ...]:
     return question.choices
 
 
+def _read_interval(text: str) -> float:
+    try:
+        return float(text.removesuffix("s"))
+    except ValueError:
+        raise InputError(f"“{text}” is not a number of seconds.", "Give one such as 15.") from None
+
+
 def set_column(
     mapping: ColumnMapping,
     column: str,
@@ -170,11 +171,14 @@ def set_column(
 ) -> ColumnMapping:
     """Return the mapping with another meaning of a column: ``cpu:millicores``, ``time:ms``, ``execution``.
 
-    Without a unit the one that the name and the first rows tell is taken, which may leave it open.
+    Without a unit the one that the name and the first rows tell is taken, which may leave it open. `INTERVAL`
+    takes the seconds between two rows.
 
     Raises InputError if the table has no such column, or the answer is none of a role, a role and its unit,
     and `PLACES`.
     """
+    if column == INTERVAL and mapping.time is None:
+        return replace(mapping, period=_read_interval(answer))
     if column not in header:
         raise InputError(f"The file has no column “{column}”.", f"It has: {format_names(header)}.")
     what, _, unit = answer.partition(":")
@@ -189,15 +193,14 @@ def set_column(
         "assumed": tuple(name for name in mapping.assumed if name != column),
     }
     if mapping.time == column:
-        bare |= {"time": None, "time_unit": "none", "period": mapping.period or 1.0}
+        bare |= {"time": None, "time_unit": "none"}
     if what == "time":
         time_unit = unit or guess_time_unit(column, cells).unit
         return replace(mapping, **bare | {"time": column, "time_unit": time_unit, "period": None})
     if what == "execution":
         return replace(mapping, **bare | {"execution": column, "execution_parts": ()})
-    if what == "attribute":
-        return replace(mapping, **bare | {"attributes": (*bare["attributes"], column)})
-    if what == "ignore":
+    if what in ("attribute", "ignore"):
+        bare["attributes"] += (column,) if what == "attribute" else ()
         return replace(mapping, **bare)
     roles = (*(one.value for one in ROLE_NAMES), Role.OTHER.value)
     if what not in roles:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError, PhaseDockError, shorten_sentence
 from core.progress_reporting import silent
-from core.reading.inspection import inspect_single_file, read_single_file
+from core.reading.inspection import cut_file, cut_folder, inspect_single_file, read_single_file
 from core.reading.joined_files import inspect_folder, read_folder
-from core.reading.preview import cut_file, cut_folder
 from core.traces.evidence import Doubt, find_doubts
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Base of the layouts: the beginning of a table, the register's entry and common steps of recognition."""
+"""What tools measure, as data: columns of a table with their roles and units, its executions and times."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from core.reading.guessing import guess_mapping
 from core.reading.guessing.order import (
     find_distinguishing_columns,
     get_longest_execution_cells,
     is_identity_name,
 )
 from core.reading.guessing.times import guess_time_unit
-from core.reading.mapping import PERIOD, ColumnMapping, MappedColumn
+from core.reading.mapping import ColumnMapping, MappedColumn
 from core.reading.numbers import find_style_of_rows, parse_quantity
-from core.traces.model import Role
+from core.traces.model import Resampling, Role
 from core.units import GIB, MIB, Unit, file_unit
 
 if TYPE_CHECKING:
@@ -29,33 +30,23 @@ class TableHead:
     #: Its columns' names, and some rows as strings.
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    #: The name of the layout that a format's reader created; "" for a table as in the file.
-    made: str = ""
+    #: Whether a reader made it of a chart.
+    is_chart: bool = False
 
     def column(self, name: str) -> tuple[str, ...]:
         """Return the cells of a column in the sample rows."""
         position = self.header.index(name)
         return tuple(row[position].strip() for row in self.rows if position < len(row))
 
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """A known layout of columns."""
-
-    #: Its name in the register and in stored mappings.
-    name: str
-    #: Its name for people, as in “The columns look like: …”.
-    label: str
-    #: The mapping of a table of this layout, or None for a table of another layout.
-    recognise: Callable[[TableHead], ColumnMapping | None]
-    #: An example header for the exam of layouts, names between commas; ``*`` marks columns of texts.
-    example: str = ""
+    def find(self, pattern: str) -> str:
+        """Return the first column whose whole name fits a pattern; "" without one."""
+        return next((name for name in self.header if re.fullmatch(pattern, name)), "")
 
 
 class ToolColumn(NamedTuple):
-    """A column that a tool's reader makes."""
+    """A column of a tool's table."""
 
-    #: Matches the whole name.
+    #: Matches the whole name; a group is the part of a container that it measures, such as one of its GPUs.
     pattern: str
     role: Role = Role.OTHER
     unit: str = "plain"
@@ -63,46 +54,46 @@ class ToolColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ToolFacts:
-    """What a tool measures: the columns of its reader's table with their roles and units."""
+    """What a tool's table has: columns with roles and units, executions, attributes, times."""
 
     #: Its name in inspections, and for people, as in “The columns look like: …”.
     name: str
     label: str
-    #: Its columns; of several for CPU or memory, the first one that no row lacks is used.
+    #: Its columns; of several of one role and part the first is used, of a reader's the one with most cells.
     columns: tuple[ToolColumn, ...]
-    #: The columns that name an execution together.
+    #: Patterns of columns without which a table is another tool's; none for the table of a tool's own reader.
+    requires: tuple[str, ...] = ()
+    #: The patterns of columns that name an execution together; the first one that fits is taken.
     executions: tuple[str, ...] = ()
     #: The column of the machine, which names executions, too, where there are several.
     place: str = ""
     #: The columns of attributes.
     attributes: tuple[str, ...] = ()
-    #: The column of time; without it rows are `period` seconds apart.
-    time: str = "timestamp"
-    period: float = 1.0
+    #: Patterns of the column of time, the first one first.
+    times: tuple[str, ...] = ("timestamp",)
     #: Its unit where the reader computes it; "" where the cells tell.
     time_unit: str = ""
+    #: The rule for irregular samples.
+    resampling: Resampling = Resampling.HOLD
+    #: Whether other columns of numbers are guessed and kept.
+    guesses_others: bool = False
+    #: Settles what only values tell.
+    finish: Callable[[ColumnMapping, TableHead], ColumnMapping] | None = None
+    #: A header for the exam of layouts, names between commas; ``*`` marks columns of texts.
+    example: str = ""
 
     def role_of(self, name: str) -> Role:
         """Return the role of a column; `Role.OTHER` for one that the tool does not have."""
         return next((one.role for one in self.columns if re.fullmatch(one.pattern, name)), Role.OTHER)
 
     def map_columns(self, head: TableHead) -> ColumnMapping | None:
-        """Return the mapping of a table; None if it has none of the columns."""
-        found = [
-            (column, MappedColumn(name, column.role, column.unit))
-            for column in self.columns
-            for name in head.header
-            if re.fullmatch(column.pattern, name) and any(head.column(name))
-        ]
-        kept = [one for _, one in found if one.role not in _ONCE]
-        for role in _ONCE:
-            rivals = [one for _, one in found if one.role is role]
-            filled = [sum(map(bool, head.column(one.column))) for one in rivals]
-            kept += rivals[filled.index(max(filled)) :][:1] if rivals else []
-        if not kept:
+        """Return the mapping of a table; None if it is another tool's."""
+        if not all(head.find(one) for one in self.requires):
             return None
-        features = tuple(one for _, one in found if one in kept)
-        executions = tuple(name for name in self.executions if name in head.header)
+        features = self._select_features(head)
+        if not features:
+            return None
+        executions = tuple(name for one in self.executions if (name := head.find(one)))
         if self.place in head.header and len(set(head.column(self.place))) > 1:
             executions = (self.place, *executions)
         mapping = ColumnMapping(
@@ -110,37 +101,57 @@ class ToolFacts:
             executions[0] if executions else None,
             execution_parts=executions[1:],
             attributes=tuple(name for name in self.attributes if name in head.header),
+            resampling=self.resampling,
         )
-        mapping = with_time(mapping, head, self.time, self.period)
+        time = next((name for one in self.times if (name := head.find(one))), "")
+        mapping = _with_time(mapping, head, time)
         if self.time_unit and mapping.time is not None:
             mapping = replace(mapping, time_unit=self.time_unit, assumed=())
-        return with_distinguished_executions(mapping, head) if executions else mapping
+        if self.guesses_others:
+            mapping = _with_guessed(mapping, head)
+        mapping = with_distinguished_executions(mapping, head) if executions else mapping
+        return mapping if self.finish is None else self.finish(mapping, head)
+
+    def _select_features(self, head: TableHead) -> tuple[MappedColumn, ...]:
+        found: list[tuple[tuple[Role, str], MappedColumn]] = []
+        for column in self.columns:
+            for name in head.header:
+                match = re.fullmatch(column.pattern, name)
+                if match and (self.requires or any(head.column(name))):
+                    part = name if column.role is Role.OTHER else "".join(match.groups(""))
+                    found.append(((column.role, part), MappedColumn(name, column.role, column.unit)))
+        best: dict[tuple[Role, str], MappedColumn] = {}
+        for key, one in found:
+            counts = [sum(map(bool, head.column(each.column))) for each in (one, best.setdefault(key, one))]
+            if counts[0] > counts[1] and not self.requires:
+                best[key] = one
+        return tuple(one for key, one in found if best[key] == one)
 
 
-_ONCE = (Role.CPU, Role.MEMORY)
-
-
-def select_present(head: TableHead, wanted: tuple[MappedColumn, ...]) -> tuple[MappedColumn, ...]:
-    """Select the wanted columns that the table has."""
-    return tuple(one for one in wanted if one.column in head.header)
-
-
-def has_columns(head: TableHead, *names: str) -> bool:
-    """Whether the table has all of these columns."""
-    return all(name in head.header for name in names)
-
-
-def with_time(
-    mapping: ColumnMapping, head: TableHead, name: str = "timestamp", period: float = 1.0
-) -> ColumnMapping:
-    """Return the mapping with the time of its table; without that column, rows are `period` s apart."""
+def _with_time(mapping: ColumnMapping, head: TableHead, name: str) -> ColumnMapping:
+    """Return the mapping with the time of its table; without one, rows are counted."""
     if name not in head.header:
-        assumed = (*mapping.assumed, PERIOD)
-        return replace(mapping, time=None, time_unit="none", period=period, assumed=assumed)
+        return replace(mapping, time=None, time_unit="none")
     own = get_longest_execution_cells(name, mapping.executions, head.header, head.rows)
-    times = guess_time_unit(name, head.column(name), own)
+    # the values decide: the files of Bitbrains say [ms] and hold seconds
+    times = guess_time_unit(name.partition("[")[0], head.column(name), own)
     assumed = (*mapping.assumed, *((name,) if times.assumed else ()))
     return replace(mapping, time=name, time_unit=times.unit, assumed=assumed)
+
+
+def _with_guessed(mapping: ColumnMapping, head: TableHead) -> ColumnMapping:
+    """Return the mapping with what is guessed of the columns that it does not have."""
+    guess = guess_mapping(head.header, head.rows)
+    if guess is None:
+        return mapping
+    more = tuple(one for one in guess.features if one.column not in mapping.columns)
+    names = {one.column for one in more}
+    return replace(
+        mapping,
+        features=(*mapping.features, *more),
+        attributes=tuple(name for name in guess.attributes if name not in mapping.columns),
+        assumed=(*mapping.assumed, *(name for name in guess.assumed if name in names)),
+    )
 
 
 _MIN_HOST_RATIO = 3.0

@@ -129,7 +129,6 @@ def _share_like_mean(values: FloatArray, total: FloatArray, count: IntArray, off
 
 
 def _is_sum(values: FloatArray, total: FloatArray) -> bool:
-    """Whether varying samples equal a total."""
     remainder = values - total
     is_near = (
         abs(remainder.mean()) < MAX_REST_MEAN * values.mean()

@@ -33,24 +33,30 @@ MAX_HARMLESS_SHARE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One kind of problem in one column, with its first row and the number of its occurrences."""
+    """One kind of problem in one column, with its first rows and the number of its occurrences."""
 
     #: A key of `KINDS`.
     kind: str
-    #: How much to care.
-    severity: Severity
-    #: The first row concerned as an editor numbers it (the header is row 1), or None.
-    row: int | None
-    #: The column concerned, or None where it is whole rows.
-    column: str | None
-    #: How many cells, rows or executions are concerned.
-    count: int
     #: One sentence: what is wrong.
     message: str
-    #: What was done about it.
-    action: Action
+    #: The first row concerned as an editor numbers it (the header is row 1), or None.
+    row: int | None = None
+    #: The column concerned, or None where it is whole rows.
+    column: str | None = None
+    #: How many cells, rows or executions are concerned.
+    count: int = 1
     #: The numbers of the first rows concerned, at most `MAX_ROWS`.
     rows: tuple[int, ...] = ()
+
+    @property
+    def severity(self) -> Severity:
+        """How much to care."""
+        return KINDS[self.kind].severity
+
+    @property
+    def action(self) -> Action:
+        """What was done about it."""
+        return KINDS[self.kind].action
 
     def sentence(self) -> str:
         """The problem, the action of the import, and advice."""
@@ -67,14 +73,13 @@ class Problem:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the problem as a JSON object."""
-        return asdict(self)
+        return {**asdict(self), "severity": self.severity.value, "action": self.action.value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Problem:
         """Return the problem that `to_dict` wrote."""
-        values = {key: data[key] for key in ("kind", "row", "column", "count", "message")}
-        rows = tuple(int(row) for row in data.get("rows", ()))
-        return cls(severity=Severity(data["severity"]), action=Action(data["action"]), rows=rows, **values)
+        values = {name: data[name] for name in ("kind", "message", "row", "column", "count")}
+        return cls(**values, rows=tuple(data.get("rows", ())))
 
 
 def problem(
@@ -86,19 +91,9 @@ def problem(
     count: int = 1,
     rows: Sequence[int] = (),
 ) -> Problem:
-    """Make a problem with the severity and action of its kind; one or a few of its rows can be named."""
-    what = KINDS[kind]
+    """Make a problem; one or a few of its rows can be named."""
     first = tuple(rows)[:MAX_ROWS] or (() if row is None else (row,))
-    return Problem(
-        kind,
-        what.severity,
-        first[0] if first else None,
-        column,
-        count,
-        shorten_sentence(message),
-        what.action,
-        first,
-    )
+    return Problem(kind, shorten_sentence(message), first[0] if first else None, column, count, first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,29 +141,15 @@ class Report:
         """Whether the trace set can be trusted without reading the report."""
         return not self.harmful and self.lost <= MAX_HARMLESS_SHARE
 
-    @property
-    def clean(self) -> bool:
-        """True where nothing needs a person's attention."""
-        return all(one.severity is Severity.INFO for one in self.problems)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a JSON object."""
-        return {
-            "problems": [one.to_dict() for one in self.problems],
-            "rows_read": self.rows_read,
-            "rows_kept": self.rows_kept,
-            "executions_kept": self.executions_kept,
-        }
+        return {**asdict(self), "problems": [one.to_dict() for one in self.problems]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Report:
         """Return the report that `to_dict` wrote."""
-        return cls(
-            problems=tuple(Problem.from_dict(one) for one in data["problems"]),
-            rows_read=data["rows_read"],
-            rows_kept=data["rows_kept"],
-            executions_kept=data["executions_kept"],
-        )
+        counts = (data[name] for name in ("rows_read", "rows_kept", "executions_kept"))
+        return cls(tuple(map(Problem.from_dict, data["problems"])), *counts)
 
 
 class UnusableError(InputError):
@@ -185,38 +166,25 @@ class ProblemLog:
 
     by_kind: dict[tuple[str, str | None], Problem] = field(default_factory=dict)
 
-    def add(
-        self,
-        kind: str,
-        message: str,
-        *,
-        row: int | None = None,
-        column: str | None = None,
-        count: int = 1,
-        rows: Sequence[int] = (),
-    ) -> None:
-        """Add a problem; if its kind and column are already known, only the count grows."""
-        key = (kind, column)
-        before = self.by_kind.get(key)
-        if before is None:
-            self.by_kind[key] = problem(kind, message, row=row, column=column, count=count, rows=rows)
-            return
-        new_rows = tuple(rows) or (() if row is None else (row,))
-        all_rows = before.rows if len(before.rows) >= MAX_ROWS else (*before.rows, *new_rows)[:MAX_ROWS]
-        self.by_kind[key] = replace(before, count=before.count + count, rows=all_rows)
+    def add(self, kind: str, message: str, *, column: str | None = None, **about: Any) -> None:
+        """Add a problem (see `problem`); if its kind and column are already known, only the count grows."""
+        new = problem(kind, message, column=column, **about)
+        before = self.by_kind.setdefault((kind, column), new)
+        if before is not new:
+            rows = before.rows if len(before.rows) >= MAX_ROWS else (*before.rows, *new.rows)[:MAX_ROWS]
+            self.by_kind[kind, column] = replace(before, count=before.count + new.count, rows=rows)
 
     def rename(self, kind: str, column: str, other: str) -> None:
         """Change the kind of a column's problem, if it has one."""
         renamed = self.by_kind.pop((kind, column), None)
         if renamed is not None:
-            self.add(
-                other, renamed.message, row=renamed.row, column=column, count=renamed.count, rows=renamed.rows
-            )
+            self.extend([replace(renamed, kind=other)])
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Add problems that were found elsewhere."""
         for one in problems:
-            self.add(one.kind, one.message, row=one.row, column=one.column, count=one.count, rows=one.rows)
+            about = {"row": one.row, "count": one.count, "rows": one.rows}
+            self.add(one.kind, one.message, column=one.column, **about)
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,15 +13,23 @@ from app.pages.traces.import_card import problem_table, summary
 from app.pages.traces.listing import View
 from app.pages.traces.mapping import miniatures
 from app.pages.traces.mapping_form import marks, recognised
-from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
+from app.pages.traces.mapping_values import (
+    FIELDS,
+    NOTHING,
+    answered,
+    mapping_of,
+    needs_machine,
+    open_questions,
+    suggested,
+)
 from app.pages.traces.page import PICKED, waiting_uploads
 from app.ui.links import Query
 from app.ui.phases import titles
 from core.bootstrap import worker_for
 from core.errors import InputError
-from core.reading.formats.docker_stats import FACTS
+from core.reading.formats.docker import FACTS
 from core.reading.layouts import recognise_layout
-from core.reading.mapping import ColumnMapping, MappedColumn
+from core.reading.mapping import INTERVAL, ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
 from core.traces.validation import KINDS, Report, problem
 from core.units import GIB
@@ -112,9 +121,13 @@ def test_a_filled_form_becomes_a_mapping():
     )
 
 
-def test_without_time_rows_are_counted():
+def test_without_time_it_is_asked_how_far_apart_rows_are():
     made = mapping_of(form(time=NOTHING), None)
-    assert (made.time, made.time_unit, made.period) == (None, "none", 1.0)
+    assert (made.time, made.time_unit, made.period) == (None, "none", None)
+    assert made.unknown[-1] == INTERVAL
+    (asked,) = (one for one in open_questions(made, SimpleNamespace(questions=())) if one.column == INTERVAL)
+    answer = answered("interval", INTERVAL, asked.choices[3], form(time=NOTHING), None)
+    assert mapping_of(form(time=NOTHING, **answer), None).unknown == ()
     assert mapping_of(form(time=NOTHING, period=5), None).period == 5.0
 
 

@@ -82,7 +82,7 @@ def files(outside):
     log.write_text("".join(f"time={10 * i} name=a cpu_cores=0.{i} memory_bytes=5\n" for i in range(5)))
     listed = command("traces", "formats")
     return {
-        "read": inspect_file(log).to_dict()["mapping"] is not None,
+        "read": inspect_file(log).mapping is not None,
         "title": "key=value lines" in list_titles(),
         "formats": [each["name"] for each in listed["formats"]],
         "layouts": [each["name"] for each in listed["layouts"]],

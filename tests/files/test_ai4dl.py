@@ -13,7 +13,7 @@ from core.phases import PhaseSettings, encode, expand, fit, predict
 from core.phases.crbm import Layout, initial_parameters
 from core.phases.encoders import CrbmEncoder
 from core.reading import read_traces
-from core.reading.formats.ai4dl import AI4DL_FEATURES
+from core.reading.known_tables import AI4DL_FEATURES
 from core.reading.mapping import MappedColumn
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit, file_unit

@@ -28,11 +28,11 @@ from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings
 from core.reading import inspect_file, read_with_report
 from core.reading.cleaning.rows import BESIDE, OPTIONAL_ROLES
-from core.reading.formats.register import FORMATS
-from core.reading.mapping import ColumnMapping, MappedColumn
+from core.reading.mapping import INTERVAL, ColumnMapping, MappedColumn
 from core.traces.model import Feature, Role
 from core.units import Unit
 from tests.reading.foreign_files import crbm_pickle, kmeans_joblib, scaler_joblib, write_folder
+from tests.reading.format_examples import EXAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,7 +181,9 @@ def _parquet(compression: str) -> bytes:
 
 def usable(path: Path, mapping: ColumnMapping | None = None) -> None:
     """Read a trace file: what comes back must be whole."""
-    inspect_file(path)
+    found = inspect_file(path).mapping
+    if mapping is None and found is not None and found.unknown == (INTERVAL,):
+        mapping = replace(found, period=1.0)
     traces, report = read_with_report(path, mapping)
     assert report.executions_kept == traces.n_executions > 0
     assert 0 < report.rows_kept <= report.rows_read
@@ -215,8 +217,7 @@ def _traces() -> list[Format]:
     }  # fmt: skip
     plain = [Format(name, text.encode(), _plain, usable) for name, text in texts.items()]
     mapped = partial(usable, mapping=MAPPING)
-    registered = {name: entry.example for name, entry in FORMATS.items() if entry.example}
-    examples = {name: text if isinstance(text, bytes) else text.encode() for name, text in registered.items()}
+    examples = {name: text if isinstance(text, bytes) else text.encode() for name, text in EXAMPLES.items()}
     return [
         *plain,
         *(Format(f"example-{name}", content, _plain, usable) for name, content in examples.items()),

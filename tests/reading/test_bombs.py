@@ -128,13 +128,14 @@ def assert_refused_cheaply(read):
 
 
 ODD_TABLES = {
-    "thousands of digits": lambda: f"a,b\n1,{'9' * 20_000}\n{'9' * 20_000}x,1\n2,3\n3,4\n",
-    "brackets in names": lambda: f"a,{'(' * 100_000}\n1,2\n3,4\n",
+    "thousands of digits": lambda: f"t,a,b\n0,1,{'9' * 20_000}\n1,{'9' * 20_000}x,1\n2,2,3\n3,3,4\n",
+    "brackets in names": lambda: f"t,a,{'(' * 100_000}\n1,1,2\n2,3,4\n",
     "thousands of columns": lambda: "\n".join(
-        ",".join(f"{c}{i}" for i in range(5_000)) for c in ("c", "1", "2")
+        f"{time}," + ",".join(f"{c}{i}" for i in range(5_000)) for time, c in (("t", "c"), (1, "1"), (2, "2"))
     ),
-    "digits of docker stats": lambda: (
-        f'{{"Name":"a","CPUPerc":"1%","MemUsage":"{"9" * 100_000}x / 1GiB"}}\n' * 2
+    "digits of docker stats": lambda: "".join(
+        f'{{"time":"12:00:0{i}","Name":"a","CPUPerc":"1%","MemUsage":"{"9" * 100_000}x / 1GiB"}}\n'
+        for i in (1, 2)
     ),
 }
 

@@ -85,7 +85,7 @@ def test_a_clean_table_is_taken_without_a_copy_or_a_word():
     assert traces.columns[0] is table.columns[0]
     assert traces.time is table.time
     assert report.problems == ()
-    assert report.clean
+    assert {one.severity for one in report.problems} <= {"info"}
     assert (report.rows_read, report.rows_kept, report.executions_kept) == (6, 6, 2)
 
 

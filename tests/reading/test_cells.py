@@ -12,9 +12,8 @@ from core.reading.dates import (
     find_date_formats,
     is_date,
     parse_clock,
-    parse_day_first,
-    parse_month_first,
     parse_named_date,
+    parse_ordered_date,
 )
 from core.reading.guessing.order import group_by_execution
 from core.reading.guessing.units import Column
@@ -185,7 +184,8 @@ NOON = datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp()
     ],
 )
 def test_dates_with_one_meaning(text):
-    assert parse_named_date(text) == parse_day_first(text) == parse_month_first(text) == NOON
+    assert parse_named_date(text) == NOON
+    assert {parse_ordered_date(text, order) for order in ("dmy", "mdy")} == {NOON}
     assert is_date(text)
     assert find_date_formats([text]) == ("iso",)
 

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -74,7 +75,9 @@ def test_fast_and_exact_reading_give_what_pandas_gives(tmp_path, rows, kind, pac
         path.write_bytes(gzip.compress(path.read_bytes()))
     source = CsvSource.open(path)
     assert source.header == ("index", *theirs.columns)
-    mapping = ColumnMapping((MappedColumn("cpu", Role.CPU), MappedColumn("x")), attributes=("index",))
+    mapping = ColumnMapping(
+        (MappedColumn("cpu", Role.CPU), MappedColumn("x")), attributes=("index",), period=1.0
+    )
     for raw in (source.read(mapping), source.read_lines(mapping)):
         for ours, name in zip(raw.columns, theirs.columns, strict=True):
             np.testing.assert_array_equal(ours, theirs[name])
@@ -109,7 +112,8 @@ def test_files_of_ai4dl_with_row_names_are_theirs(tmp_path):
 
 def test_one_column_with_row_names(tmp_path):
     path = write_as_r(table()[["cpu"]], tmp_path / "r.csv")
-    assert read_traces(path).column("cpu").tolist() == pd.read_csv(path)["cpu"].tolist()
+    mapping = replace(inspect_file(path).mapping, period=1.0)
+    assert read_traces(path, mapping).column("cpu").tolist() == pd.read_csv(path)["cpu"].tolist()
 
 
 def test_a_bad_cell_keeps_its_row_number(tmp_path):

@@ -142,10 +142,10 @@ def test_an_execution_that_one_file_lacks_is_named():
     ]
 
 
-def test_the_start_of_a_counter_is_no_loss_of_the_other_file():
-    rates = FilePart("c.csv", traces({"a": every(5, 3, 5.0)}), starts_counter=True)
+def test_a_row_of_each_execution_without_a_partner_is_few():
+    rates = FilePart("c.csv", traces({"a": every(5, 3, 5.0)}))  # a counter has no rate at its start
     made = join_files([rates, FilePart("m.csv", traces({"a": every(5, 4)}, MEMORY))])
-    assert kinds(made) == {"counter_start": 1}
+    assert kinds(made) == {"few_without_partner": 1}
 
 
 def test_files_that_name_no_execution_are_one_where_only_the_metric_differs():
@@ -163,24 +163,11 @@ def test_files_that_name_no_execution_are_one_where_only_the_metric_differs():
     assert join_files(alone).traces.ids == ("cpu + memory",)
 
 
-def test_a_pod_is_its_only_container():
-    cpu = traces({"a/main": every(5, 4), "b/main": every(5, 4), "b/side": every(5, 4)})
-    made = join_files(
-        [FilePart("c.csv", cpu), FilePart("m.csv", traces({"a": every(5, 4), "b": every(5, 4)}, MEMORY))]
-    )
-    assert made.traces.ids == ("a/main",)  # nobody knows whose memory that of b is
-    assert kinds(made)["named_by_pods"] == 1
-
-
-def test_only_what_a_file_measures_leaves_its_name():
-    assert strip_metric("gpu-worker-1-memory.csv", [Role.MEMORY]) == "gpu-worker-1"
-    assert strip_metric("gpu-worker-1.csv", [Role.GPU_POWER]) == "worker-1"
-
-
 @pytest.mark.parametrize(
     ("file", "said"),
     [("cpu_train-1.csv", "train-1"), ("train-1-memory-usage.csv.gz", "train-1"), ("CPU.csv", ""),
-     ("job cpu 7.json", "job-7"), ("cpuset.csv", "cpuset")]
+     ("job cpu 7.json", "job-7"), ("cpuset.csv", "cpuset"),
+     ("gpu-worker-1-memory.csv", "worker-1")]
 )  # fmt: skip
 def test_what_a_file_measures_is_no_part_of_its_containers_name(file, said):
     assert strip_metric(file).replace(" ", "-") == said

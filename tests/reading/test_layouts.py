@@ -4,8 +4,8 @@ import pytest
 
 from core.errors import InputError
 from core.reading.dates import is_date
-from core.reading.formats.alibaba import find_header
 from core.reading.guessing.times import guess_time_unit
+from core.reading.known_tables import find_header
 from core.reading.layouts import LAYOUTS, recognise_layout
 from core.reading.mapping import UNKNOWN
 from core.reading.numbers import is_number

@@ -8,7 +8,7 @@ import pytest
 from core.reading import inspect_file, read_with_report
 from core.traces.model import Role
 from core.units import MIB
-from tests.reading.layouts.files import of, write
+from tests.reading.layouts.files import of, read_rows, write
 
 TOKENS = ("N/A", "null", "-", "ERR", "nan%", "")
 
@@ -102,17 +102,17 @@ CGTOP = "/ 212 90.0 3652190208 - -\na.service 24 {cpu} {memory} - -\n"
 
 def test_a_control_group_with_an_odd_cell_is_kept(tmp_path):
     text = "\n".join(CGTOP.format(cpu=10 + i, memory="nan%" if i == 4 else 1000 + i) for i in range(9))
-    traces, report = read_with_report(write(tmp_path, "cgtop.txt", text))
+    traces, report = read_rows(write(tmp_path, "cgtop.txt", text))
     assert traces.ids == ("a.service",)
     assert of(traces, Role.MEMORY)[4] == 1003
     assert "“nan%”" in loud(report, "memory_bytes")[0].message
-    _, report = read_with_report(write(tmp_path, "none.txt", CGTOP.format(cpu=5, memory="-") * 9))
+    _, report = read_rows(write(tmp_path, "none.txt", CGTOP.format(cpu=5, memory="-") * 9))
     assert loud(report, "memory_bytes")
 
 
 def test_blank_lines_between_control_groups_part_no_answer(tmp_path):
     text = "\n\n".join(CGTOP.format(cpu=10 + i, memory=1000).replace("\n", "\n\n") for i in range(9))
-    assert read_with_report(write(tmp_path, "cgtop.txt", text))[0].ids == ("a.service",)
+    assert read_rows(write(tmp_path, "cgtop.txt", text))[0].ids == ("a.service",)
 
 
 DSTAT = (

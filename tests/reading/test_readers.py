@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import Cancelled, InputError, RefusedError
-from core.reading import Inspection, inspect_file, read_traces, read_with_report
+from core.reading import inspect_file, read_traces, read_with_report
 from core.reading.cleaning import build_trace_set
 from core.reading.formats import base
 from core.reading.formats import csv as csv_files
@@ -222,7 +222,7 @@ def test_decimal_commas_and_thousands_of_columns(tmp_path):
     path.write_text("zeit;cpu;memory MiB\n1;0,5;1000,25\n2;0,75;1001,5\n")
     assert read_traces(path).column("cpu").tolist() == [0.5, 0.75]
     names = ",".join(f"c{i}" for i in range(5000))
-    path.write_text(names + "\n" + (",".join(["1"] * 5000) + "\n") * 3)
+    path.write_text(f"time,{names}\n" + "".join(f"{i},{','.join(['1'] * 5000)}\n" for i in range(3)))
     traces, report = read_with_report(path)
     assert len(traces.features) == 64
     assert report.count("columns_unused") == 5000 - 64
@@ -242,7 +242,6 @@ def test_a_large_file_is_inspected_by_its_head(tmp_path):
     assert [one.dtype for one in found.columns] == ["text", "whole number", "number", "whole number"]
     assert found.columns[0].examples == ("job",)
     assert len(found.rows_preview) == 20
-    assert Inspection.from_dict(found.to_dict()) == found
     path.unlink()
 
 
@@ -255,7 +254,6 @@ def test_inspection_says_what_it_can(tmp_path, sentence):
     assert found.mapping is None
     assert [one.dtype for one in found.columns] == ["text", "date", "empty"]
     sentence(found.reasons[0])
-    assert Inspection.from_dict(found.to_dict()) == found
 
 
 def test_a_large_packed_file_has_no_estimate(tmp_path):

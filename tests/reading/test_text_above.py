@@ -1,11 +1,15 @@
 """What stands around a tool's output: commands above it, headers again, several hosts, lists on lines."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.errors import InputError
 from core.reading import inspect_file, read_with_report
 from core.reading.formats.register import FORMATS
+from core.reading.mapping import INTERVAL
 from core.traces.model import Role
+from tests.reading.format_examples import EXAMPLES
 
 ABOVE = {
     "a command": "$ sudo tool --with options 5 > out.txt\n",
@@ -22,14 +26,17 @@ PIDSTAT = (
 def read(folder, name, text):
     path = folder / name
     path.write_text(text)
-    traces, report = read_with_report(path, inspect_file(path).mapping)
+    mapping = inspect_file(path).mapping
+    if mapping.unknown == (INTERVAL,):
+        mapping = replace(mapping, period=1.0)
+    traces, report = read_with_report(path, mapping)
     return traces, report
 
 
 @pytest.mark.parametrize("above", ABOVE)
 @pytest.mark.parametrize("name", [one.name for one in FORMATS.values() if one.is_of_tool])
 def test_text_above_the_output_of_a_tool_changes_nothing(tmp_path, name, above):
-    example, suffix = FORMATS[name].example, FORMATS[name].suffixes[0]
+    example, suffix = EXAMPLES[name], FORMATS[name].suffixes[0]
     plain, _ = read(tmp_path, f"a{suffix}", example)
     below, report = read(tmp_path, f"b{suffix}", ABOVE[above] + example)
     assert below.features == plain.features
@@ -79,7 +86,7 @@ def test_the_header_again_is_no_series_of_a_long_table(tmp_path):
 
 
 def test_a_damaged_object_does_not_end_a_file_of_objects(tmp_path):
-    example = FORMATS["docker_api"].example.splitlines(keepends=True)
+    example = EXAMPLES["docker_api"].splitlines(keepends=True)
     traces, report = read(
         tmp_path, "d.jsonl", "".join([*example[:3], '{"name": "/a", "read":\n', *example[3:]])
     )

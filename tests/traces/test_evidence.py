@@ -5,7 +5,7 @@ import pytest
 
 from core.reading.guessing import guess_mapping
 from core.reading.layouts import recognise_layout
-from core.reading.mapping import PERIOD, UNKNOWN
+from core.reading.mapping import INTERVAL, UNKNOWN
 from core.reading.questions import list_questions
 from core.traces import evidence
 from core.traces.evidence import find_doubts
@@ -137,7 +137,7 @@ def test_what_nobody_can_know_is_asked(text, column, sentence, choices):
         ("t,cpu\n1,0.5\n2,3.5", {"cpu": "cores"}, ("t", "cpu")),
         ("time_s,cpu %\n1,0.5\n2,350", {"cpu %": "percent_of_core"}, ()),
         ("elapsed (s),mem\n1,100000000\n2,250000000", {"mem": "bytes"}, ("mem",)),
-        ("cpu_cores\n1\n2", {"cpu_cores": "cores"}, (PERIOD,)),
+        ("cpu_cores\n1\n2", {"cpu_cores": "cores"}, ()),
         ("t_ms,cpu,memory\n1,544m,512Mi\n2,600m,600Mi", {"cpu": "cores", "memory": "bytes"}, ()),
     ],
 )
@@ -145,7 +145,7 @@ def test_what_the_values_show_is_taken_and_what_is_assumed_is_said(text, units, 
     mapping = guess_mapping(*table(text))
     assert {one.column: one.unit_key for one in mapping.features} == units
     assert mapping.assumed == assumed
-    assert mapping.unknown == ()
+    assert mapping.unknown == (() if mapping.time else (INTERVAL,))
 
 
 def test_a_sum_beside_its_parts_is_doubted(sentence):

@@ -7,6 +7,7 @@ and what the import would say, so that a wrong unit or a wrong column is seen be
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import dash
@@ -46,6 +47,7 @@ from app.ui.basics import Node, aria, button, card, icon, link_button, notice
 from app.ui.graph import graph
 from app.ui.page import sentences
 from core.errors import InputError, PhaseDockError
+from core.reading.mapping import INTERVAL
 from core.traces.model import ROLE_NAMES, ROLE_UNITS, Resampling, Role, unit_scale
 from core.traces.validation import UnusableError
 from core.units import format_bytes, format_duration, format_list, format_value, plural
@@ -155,7 +157,7 @@ def _series(execution: Execution, traces: TraceSet) -> list[Series]:
     ]
 
 
-ANSWERED = ("time_unit", "cpu", "cpu_unit", "memory", "memory_unit", "features", "answers")
+ANSWERED = ("time_unit", "period", "cpu", "cpu_unit", "memory", "memory_unit", "features", "answers")
 """The fields of the form that answers to questions fill in."""
 MEASURED = ("features", "answers", "cpu", "memory")
 """The fields of the form that say what further features measure."""
@@ -284,6 +286,9 @@ def _verdict(values: dict[str, Any], mapping: ColumnMapping) -> tuple[Node, bool
     """What would be imported, in a sentence, and whether it can be imported."""
     if mapping.unknown:
         name = mapping.unknown[0]
+        if name == INTERVAL:
+            said = "Say how many seconds are between two rows."
+            return html.Span([icon("alert-triangle"), html.B(said)], className="warn"), False
         open_role = any(one.column == name and one.role is Role.OTHER for one in mapping.features)
         said = f"Say what “{name}” measures." if open_role else f"Choose the unit of “{name}”."
         return html.Span([icon("alert-triangle"), html.B(said)], className="warn"), False
@@ -417,7 +422,7 @@ def follow(values: dict[str, Any], upload: dict[str, Any]) -> dict[str, Any]:
     else:
         said, good = _verdict(values, mapping)
         questions = open_questions(mapping, inspection)
-        shown = evidence(upload["id"], mapping) if good else _waits()
+        shown = evidence(upload["id"], mapping) if good else _waits(upload["id"], mapping)
     cores, memory = needs_machine(values)
     absent = {key: not (values[key] or "").strip() for key in ("time", "cpu", "memory")}
     return {
@@ -434,7 +439,11 @@ def follow(values: dict[str, Any], upload: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _waits() -> Node:
+def _waits(upload_id: str, mapping: ColumnMapping) -> Node:
+    """What is drawn before all questions are answered: without times, the rows as if they were 1 s apart."""
+    if mapping.unknown == (INTERVAL,):
+        drawn = html.P("Drawn as if there were 1 s between two rows.", className="small ink3")
+        return html.Div([drawn, evidence(upload_id, replace(mapping, period=1.0))], className="stack")
     return html.P("Three of your executions are drawn here once every unit is known.", className="small ink3")
 
 

@@ -17,9 +17,9 @@ from dash import html
 from app.ui.basics import Node, aria, button, icon
 from core.reading.guessing.cpu_and_memory_columns import guess_usage_role
 from core.reading.guessing.units import Column, guess_unit, list_unit_choices
-from core.reading.mapping import PERIOD, TIME_UNITS, UNKNOWN, ColumnMapping, MappedColumn
+from core.reading.mapping import INTERVAL, TIME_UNITS, UNKNOWN, ColumnMapping, MappedColumn
 from core.reading.numbers import find_style
-from core.reading.questions import Question
+from core.reading.questions import INTERVAL_QUESTION, Question
 from core.traces.model import ROLE_NAMES, Resampling, Role
 from core.units import FILE_UNITS, GIB
 
@@ -104,10 +104,10 @@ def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> C
         features=tuple(features),
         execution=execution,
         execution_parts=tuple(values["execution_parts"] or ()) if execution else (),
-        assumed=_still_assumed(features, time, values["time_unit"], period, suggestion),
+        assumed=_still_assumed(features, time, values["time_unit"], suggestion),
         time=time,
         time_unit=(values["time_unit"] or UNKNOWN) if time else "none",
-        period=1.0 if period is None and not time else period,
+        period=period,
         resampling=Resampling(values["resampling"]),
         max_gap=3.0 if max_gap is None else max_gap,
         attributes=tuple(values["attributes"] or ()),
@@ -121,20 +121,16 @@ def _still_assumed(
     features: list[MappedColumn],
     time: str | None,
     time_unit: str | None,
-    period: float | None,
     suggestion: ColumnMapping | None,
 ) -> tuple[str, ...]:
-    """The columns that keep the unit which was only assumed, and the period of a file without times."""
+    """The columns that keep the unit which was only assumed."""
     if suggestion is None:
         return ()
     kept = set(suggestion.features) & set(features)
     names = [one.column for one in features if one in kept and one.column in suggestion.assumed]
     if time is not None and time in suggestion.assumed and time_unit == suggestion.time_unit:
         names.insert(0, time)
-    unset = time is None and (
-        period is None or (PERIOD in suggestion.assumed and period == suggestion.period)
-    )
-    return (PERIOD, *names) if unset else tuple(names)
+    return tuple(names)
 
 
 def further(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> list[MappedColumn]:
@@ -219,6 +215,9 @@ def open_questions(mapping: ColumnMapping, inspection: Any) -> list[Question]:
     known = {(one.column, one.role): one for one in inspection.questions}
     found = []
     for name in mapping.unknown:
+        if name == INTERVAL:
+            found.append(INTERVAL_QUESTION)
+            continue
         role = roles.get(name)
         if role is not None and role not in MAIN and name not in asked_of:
             continue
@@ -265,6 +264,8 @@ def _likely(question: Question, values: Mapping[str, Any]) -> list[Node]:
         ways = [("role", *one) for one in _offered(question, values)]
     elif question.role:
         ways = [("measure", f"{role.value}:{unit}", label) for role, unit, label in _MEASURES]
+    elif question.column == INTERVAL:
+        ways = [("interval", key, f"{key} s") for key in question.choices]
     elif question.time:
         ways = [("time", key, TIME_UNITS[key]) for key in question.choices]
     else:
@@ -283,6 +284,8 @@ def _likely(question: Question, values: Mapping[str, Any]) -> list[Node]:
 def _control(question: Question, values: Mapping[str, Any]) -> dmc.Select:
     of = "time" if question.time else "unit"
     what = "which" if question.candidates else "role" if question.role else of
+    if question.column == INTERVAL:
+        what = "interval"
     return dmc.Select(
         id={"type": ASKED, "what": what, "column": question.column},
         data=[{"value": key, "label": label} for key, label in _offered(question, values)],
@@ -306,6 +309,8 @@ def _offered(question: Question, values: Mapping[str, Any]) -> list[tuple[str, s
         names = {role.value: name for role, name in ROLE_NAMES.items()} | {Role.OTHER.value: "Something else"}
         taken = {role for role, field in MAIN.items() if named(values[field])}
         return [(key, names[key]) for key in question.choices if key not in taken]
+    if question.column == INTERVAL:
+        return [(key, f"{key} s") for key in question.choices]
     labels = TIME_UNITS if question.time else {key: unit.label for key, unit in FILE_UNITS.items()}
     keys = question.choices or (tuple(key for key in TIME_UNITS if key != "none") if question.time else ())
     return [(key, labels[key]) for key in keys]
@@ -315,8 +320,8 @@ def answered(
     what: str, column: str, value: str, values: Mapping[str, Any], inspection: Any
 ) -> dict[str, Any]:
     """The fields of the form that an answer changes, with their new values."""
-    if what == "time":
-        return {"time_unit": value}
+    if what in ("time", "interval"):
+        return {"time_unit": value} if what == "time" else {"period": float(value)}
     if what == "which":
         role, _, chosen = value.partition(":")
         what, column, value = "role", chosen or column, role if chosen else Role.OTHER.value

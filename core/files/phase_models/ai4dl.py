@@ -22,7 +22,7 @@ from core.phases.encoders import CrbmEncoder
 from core.phases.model import PhaseModel, TrainingRecord
 from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings
-from core.reading.formats.ai4dl import AI4DL_FEATURES
+from core.reading.known_tables import AI4DL_FEATURES
 from core.reading.readers import guard_reader
 from core.settings_fields import build
 from core.traces.model import Feature

@@ -25,7 +25,7 @@ from core.reading.cleaning.rows import WorkingTable, clean_rows
 from core.reading.cleaning.suspect_samples import find_level_changes, find_mixed_executions
 from core.reading.dates import AMBIGUOUS_ZONES, CLOCK, MINUTES, READERS
 from core.reading.guessing.cpu_and_memory_columns import describe_doubt
-from core.reading.mapping import PERIOD, TIME_UNITS
+from core.reading.mapping import TIME_UNITS
 from core.reading.numbers import BINARY_UNITS
 from core.traces.evidence import find_doubts
 from core.traces.model import Resampling
@@ -47,10 +47,7 @@ def build_trace_set(
     into memory.
     """
     say = progress or _silent
-    log = ProblemLog()
-    log.extend(raw.problems)
-    say(0.0, "Checking the rows")
-    work = check_rows(raw, mapping, log)
+    log, work = _check_rows(raw, mapping, say)
     say(0.5, "Resampling to one period")
     traces, rows_kept = finish_trace_set(work.recorded(), mapping, log, work.row_of)
     report = Report(log.problems, raw.rows_read, rows_kept, traces.n_executions)
@@ -66,23 +63,22 @@ def build_recorded_set(
 
     Raises UnusableError if no row is left; its report says why.
     """
-    log = ProblemLog()
-    log.extend(raw.problems)
-    (progress or _silent)(0.0, "Checking the rows")
-    work = check_rows(raw, mapping, log)
+    log, work = _check_rows(raw, mapping, progress or _silent)
     traces = work.recorded()
     return traces, Report(log.problems, raw.rows_read, work.n, traces.n_executions)
 
 
-def check_rows(raw: RawTable, mapping: ColumnMapping, log: ProblemLog) -> WorkingTable:
-    """Return the rows of a file after every check, in canonical units, not resampled.
-
-    Raises UnusableError if no row remains.
-    """
+def _check_rows(
+    raw: RawTable, mapping: ColumnMapping, say: Callable[[float, str], None]
+) -> tuple[ProblemLog, WorkingTable]:
+    """Return the rows of a file after every check, in canonical units, not resampled."""
+    log = ProblemLog()
+    log.extend(raw.problems)
+    say(0.0, "Checking the rows")
     work = WorkingTable.of(raw, mapping, log)
     clean_rows(work)
     require_usable(work.n > 0, log, raw.rows_read)
-    return work
+    return log, work
 
 
 def _silent(_share: float, _message: str) -> None:
@@ -140,25 +136,16 @@ def resample_set(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> T
     result = resample(
         traces.time, traces.columns, traces.offsets, period, mapping.resampling, mapping.max_gap
     )
-    if result.changed > Report(log.problems).count("mixed_periods"):
-        message = f"{plural(result.changed, 'execution')} not sampled every {format_duration(period)}."
-        log.add("irregular", message, column=mapping.time, count=result.changed)
-    if result.skipped:
-        message = (
-            f"{plural(result.skipped, 'sample')} of {traces.n_samples:,} closer together than the period."
-        )
-        log.add("thinned", message, column=mapping.time, count=result.skipped)
-    if result.filled:
-        message = (
-            f"{plural(result.filled, 'sample')} of {len(result.time):,} missing between those of the file."
-        )
-        log.add("filled", message, column=mapping.time, count=result.filled)
-    if len(result.breaks):
-        message = (
-            f"{plural(len(result.breaks), 'gap')} longer than {mapping.max_gap:g} periods "
-            f"({format_duration(mapping.max_gap * period)})."
-        )
-        log.add("gap", message, column=mapping.time, count=len(result.breaks))
+    irregular = result.changed if result.changed > Report(log.problems).count("mixed_periods") else 0
+    gap = f"{mapping.max_gap:g} periods ({format_duration(mapping.max_gap * period)})"
+    for kind, count, noun, what in (
+        ("irregular", irregular, "execution", f"not sampled every {format_duration(period)}"),
+        ("thinned", result.skipped, "sample", f"of {traces.n_samples:,} closer together than the period"),
+        ("filled", result.filled, "sample", f"of {len(result.time):,} missing between those of the file"),
+        ("gap", len(result.breaks), "gap", f"longer than {gap}"),
+    ):
+        if count:
+            log.add(kind, f"{plural(count, noun)} {what}.", column=mapping.time, count=count)
     return replace(
         traces,
         columns=result.columns,
@@ -228,16 +215,12 @@ def _report_doubts(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) ->
     if mapping.time in mapping.assumed:
         kind, message = _describe_assumed_time(mapping)
         log.add(kind, message, column=mapping.time, count=traces.n_samples)
-    if PERIOD in mapping.assumed and mapping.time is None:
-        message = f"The file has no times; its rows were taken to be {format_duration(traces.period)} apart."
-        log.add("assumed_unit", message, count=traces.n_samples)
     if traces.n_samples:
         for odd in find_doubts(traces):
             log.add("doubtful", odd.sentence, column=odd.column)
 
 
 def _describe_assumed_unit(one: MappedColumn) -> str:
-    """Describe the assumed unit of a column."""
     unit = file_unit(one.unit_key).label
     if one.unit_key in BINARY_UNITS:
         likely_unit = file_unit(BINARY_UNITS[one.unit_key]).label

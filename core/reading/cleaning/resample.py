@@ -195,7 +195,6 @@ def resample(
 
 
 def _find_pace(time: FloatArray, offsets: IntArray, period: float, max_gap: float) -> _Pace:
-    """Find gaps and steady executions."""
     firsts, lengths = offsets[:-1], np.diff(offsets)
     steps = steps_before(time, offsets, period)
     low, high = float(steps.min()), float(steps.max())
@@ -221,7 +220,6 @@ def _find_pace(time: FloatArray, offsets: IntArray, period: float, max_gap: floa
 
 
 def _unchanged_pace(gaps: IntArray, time: FloatArray, n: int) -> _Pace:
-    """Return the pace of unchanged executions."""
     return _Pace(gaps, np.broadcast_to(1.0, time.shape), np.ones(n, dtype=bool), 0)
 
 

@@ -69,27 +69,19 @@ def clean_rows(work: WorkingTable) -> None:
 
 
 def _drop_unnamed_rows(work: WorkingTable) -> None:
-    """Drop rows without execution or time."""
-    column = work.mapping.execution
     if work.n and work.codes.min() < 0:
         bad = work.codes < 0
-        count, rows = int(bad.sum()), work.first_rows(bad)
-        message = f"Column “{column}”: {plural(count, 'row')} without an execution, first in row {rows[0]}."
-        work.log.add("missing_execution", message, rows=rows, column=column, count=count)
+        work.report("missing_execution", bad, work.mapping.execution, "{} without an execution")
         work.take(~bad)
     if work.n and not np.isfinite(work.time.sum()):
         bad = ~np.isfinite(work.time)
         empty = work.select_unreported(bad, work.mapping.time)
         if empty.any():
-            count, rows = int(empty.sum()), work.first_rows(empty)
-            dropped = plural(count, "row")
-            message = f"Column “{work.mapping.time}”: {dropped} without a time, first in row {rows[0]}."
-            work.log.add("missing_time", message, rows=rows, column=work.mapping.time, count=count)
+            work.report("missing_time", empty, work.mapping.time, "{} without a time")
         work.take(~bad)
 
 
 def _group_and_sort(work: WorkingTable) -> None:
-    """Group rows by execution and sort them by time."""
     if not work.n:
         return
     changes = np.flatnonzero(np.diff(work.codes)) + 1
@@ -122,11 +114,7 @@ def _continue_past_midnight(work: WorkingTable) -> None:
     days = np.cumsum(falls)
     before = np.repeat(days[work.offsets[:-1]], np.diff(work.offsets))
     work.time = work.time + (days - before) * 2 * _HALF_DAY
-    count, rows = int(falls.sum()), work.first_rows(falls)
-    message = (
-        f"Column “{work.mapping.time}”: midnight passes {plural(count, 'time')}, first in row {rows[0]}."
-    )
-    work.log.add("past_midnight", message, rows=rows, column=work.mapping.time, count=count)
+    work.report("past_midnight", falls, work.mapping.time, "midnight passes {}", "time")
 
 
 def _sort_by_time(work: WorkingTable) -> None:
@@ -136,22 +124,16 @@ def _sort_by_time(work: WorkingTable) -> None:
     column, is_backwards = work.mapping.time, steps < 0
     owner = np.repeat(np.arange(len(work.ids)), np.diff(work.offsets))
     if is_backwards.any():
-        count, rows = int(is_backwards.sum()), work.first_rows(is_backwards)
-        message = f"Column “{column}”: time goes backwards at {plural(count, 'row')}, first in row {rows[0]}."
         ordered = np.lexsort((work.time, owner))
         n_moved = int((np.diff(ordered, prepend=-1) != 1).sum())
-        work.log.add("unsorted", message, rows=rows, column=column, count=max(count, n_moved))
+        work.report("unsorted", is_backwards, column, "time goes backwards at {}", least=n_moved)
         _report_restarts(work, steps)
         work.take(ordered)
         owner = owner[ordered]
     same = np.zeros(work.n, dtype=bool)
     same[:-1] = (np.diff(work.time) == 0) & (np.diff(owner) == 0)
     if same.any():
-        count, rows = int(same.sum()), work.first_rows(same)
-        message = (
-            f"Column “{column}”: {plural(count, 'row')} with the time of a later row, first in row {rows[0]}."
-        )
-        work.log.add("duplicate_time", message, rows=rows, column=column, count=count)
+        work.report("duplicate_time", same, column, "{} with the time of a later row")
         work.drop(same)
 
 
@@ -163,23 +145,14 @@ def _report_restarts(work: WorkingTable, steps: FloatArray) -> None:
     position = np.arange(work.n) - np.repeat(work.offsets[:-1], np.diff(work.offsets))
     restarts &= (steps < 0) & (position >= MIN_RUN)
     if 0 < restarts.sum() <= MAX_RESTARTS * work.n:
-        column, count, rows = work.mapping.time, int(restarts.sum()), work.first_rows(restarts)
-        message = f"Column “{column}”: time starts again at {plural(count, 'row')}, first in row {rows[0]}."
-        work.log.add("starts_again", message, rows=rows, column=column, count=count)
+        work.report("starts_again", restarts, work.mapping.time, "time starts again at {}")
 
 
 def _infinite_to_missing(work: WorkingTable, index: int) -> None:
     values = work.columns[index]
-    if np.isfinite(_extent(values)).all():
-        return
-    bad = np.isinf(values)
-    if bad.any():
-        name, count, rows = work.features[index].name, int(bad.sum()), work.first_rows(bad)
-        message = f"Column “{name}”: {plural(count, 'infinite value')}, first in row {rows[0]}."
+    if not np.isfinite(_extent(values)).all() and (bad := np.isinf(values)).any():
         kind = "infinite_kept" if work.features[index].role in OPTIONAL_ROLES else "infinite"
-        work.log.add(kind, message, rows=rows, column=name, count=count)
-        work.columns[index] = np.where(bad, np.nan, values)
-        work.mark_reported(bad, name)
+        work.clear(index, bad, kind, "{}", "infinite value")
 
 
 def _extent(values: FloatArray) -> tuple[float, float]:
@@ -190,18 +163,11 @@ def _extent(values: FloatArray) -> tuple[float, float]:
 
 def _no_limit_to_missing(work: WorkingTable, index: int) -> None:
     """Clear limits of 0, −1 or beyond any machine, by which kernels and tools mean no limit."""
-    name, values = work.features[index].name, work.columns[index]
+    values = work.columns[index]
     max_value = MAX_VALUES[work.features[index].unit] / work.mapping.factor(work.mapping.features[index])
     low, high = _extent(values)
-    if low > 0 and high <= max_value:
-        return
-    bad = (values <= 0) | (values > max_value)
-    if bad.any():
-        count, rows = int(bad.sum()), work.first_rows(bad)
-        message = f"Column “{name}”: {plural(count, 'value')} that mean no limit, first in row {rows[0]}."
-        work.log.add("no_limit", message, rows=rows, column=name, count=count)
-        work.columns[index] = np.where(bad, np.nan, values)
-        work.mark_reported(bad, name)
+    if (low <= 0 or high > max_value) and (bad := (values <= 0) | (values > max_value)).any():
+        work.clear(index, bad, "no_limit", "{} that mean no limit", "value")
 
 
 def _impossible_to_missing(work: WorkingTable) -> None:
@@ -211,24 +177,16 @@ def _impossible_to_missing(work: WorkingTable) -> None:
         low, high = _extent(values)
         max_value = np.inf if file_unit(work.units[index]).cumulative else MAX_VALUES[feature.unit]
         if feature.role in USAGE_ROLES and low < 0:
-            _clear(work, index, "negative", values < 0)
+            work.clear(index, values < 0, "negative", f"{{}} below zero (as far as {_write(low)})", "value")
         if high * factor > max_value or -low * factor > MAX_VALUES[Unit.PLAIN]:
             with np.errstate(over="ignore"):  # an overflow is larger, too
-                _clear(work, index, "implausible", np.abs(values) * factor > max_value)
+                bad = np.abs(values) * factor > max_value
+            what = f"{{}} larger than any machine (as far as {_write(max(high, -low))})"
+            work.clear(index, bad, "implausible", what, "value")
 
 
-def _clear(work: WorkingTable, index: int, kind: str, bad: Mask) -> None:
-    name, count, rows = work.features[index].name, int(bad.sum()), work.first_rows(bad)
-    worst = work.columns[index][bad]
-    max_value = float(worst.min() if kind == "negative" else np.abs(worst).max())
-    value = format_number(max_value) if abs(max_value) < 1e15 else f"{max_value:.3g}"
-    problem = "below zero" if kind == "negative" else "larger than any machine"
-    message = (
-        f"Column “{name}”: {plural(count, 'value')} {problem} (as far as {value}), first in row {rows[0]}."
-    )
-    work.log.add(kind, message, rows=rows, column=name, count=count)
-    work.columns[index] = np.where(bad, np.nan, work.columns[index])
-    work.mark_reported(bad, name)
+def _write(value: float) -> str:
+    return format_number(value) if abs(value) < 1e15 else f"{value:.3g}"
 
 
 def _counters_to_rates(work: WorkingTable) -> None:
@@ -242,13 +200,11 @@ def _counters_to_rates(work: WorkingTable) -> None:
         rise = steps_before(values, work.offsets, 0.0)
         has_fallen = rise < 0
         if has_fallen.any():
-            name, count, rows = work.features[index].name, int(has_fallen.sum()), work.first_rows(has_fallen)
-            resets = plural(count, "row")
-            message = f"Column “{name}”: the counter starts again at {resets}, first in row {rows[0]}."
-            work.log.add("counter_reset", message, rows=rows, column=name, count=count)
+            name = work.features[index].name
+            count = work.report("counter_reset", has_fallen, name, "the counter starts again at {}")
             if count > MAX_FALLS * max(work.n - len(work.ids), 1):
                 question = f"“{name}” falls at {plural(count, 'row')}: is it usage, and no counter?"
-                work.log.add("doubtful", question, rows=rows, column=name, count=count)
+                work.log.add("doubtful", question, rows=work.first_rows(has_fallen), column=name, count=count)
             rise = np.where(has_fallen, values, rise)
         work.columns[index] = np.divide(rise, steps, out=np.zeros_like(rise), where=steps > 0)
     first = np.zeros(work.n, dtype=bool)
@@ -354,9 +310,7 @@ def _report_missing(work: WorkingTable, name: str, bad: Mask, kind: str) -> None
     """Report missing cells without an earlier problem."""
     empty = work.select_unreported(bad, name)
     if empty.any():
-        count, rows = int(empty.sum()), work.first_rows(empty)
-        message = f"Column “{name}”: {plural(count, 'empty cell')}, first in row {rows[0]}."
-        work.log.add(kind, message, rows=rows, column=name, count=count)
+        work.report(kind, empty, name, "{}", "empty cell")
 
 
 def _hold_last_values(
@@ -446,10 +400,22 @@ class WorkingTable:
         unreported[positions_[~np.isin(self._raw_positions(positions_), reported)]] = True
         return unreported
 
-    def mark_reported(self, bad: Mask, column: str) -> None:
-        """Remember reported cells, so that they are not reported as empty, too."""
-        before = self._raw_positions(np.flatnonzero(bad))
-        self.flawed[column] = np.concatenate([self.flawed.get(column, before[:0]), before])
+    def report(
+        self, kind: str, bad: Mask, column: str | None, what: str, noun: str = "row", *, least: int = 0
+    ) -> int:
+        """Report marked rows, of which `what` says what is wrong; return their number, at least `least`."""
+        count, rows = int(bad.sum()), self.first_rows(bad)
+        message = f"Column “{column}”: {what.format(plural(count, noun))}, first in row {rows[0]}."
+        self.log.add(kind, message, rows=rows, column=column, count=max(count, least))
+        return count
+
+    def clear(self, index: int, bad: Mask, kind: str, what: str, noun: str) -> None:
+        """Report marked cells and make them missing, not to be reported as empty, too."""
+        column = self.features[index].name
+        self.report(kind, bad, column, what, noun)
+        self.columns[index] = np.where(bad, np.nan, self.columns[index])
+        positions = self._raw_positions(np.flatnonzero(bad))
+        self.flawed[column] = np.concatenate([self.flawed.get(column, positions[:0]), positions])
 
     def take(self, selection: IntArray | Mask) -> None:
         """Keep the selected rows, in the order of the selection."""

@@ -222,7 +222,7 @@ class Source(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format of traces, an entry of the register."""
+    """A file format of traces, an entry of the register; the first one that recognises a file reads it."""
 
     #: Its name in the register.
     name: str
@@ -230,13 +230,21 @@ class Format:
     title: str
     #: Usual endings of file names, for the file dialog.
     suffixes: tuple[str, ...]
-    #: Whether a file has this format; the first format of the register that recognises a file reads it.
-    recognise: Callable[[FileStart], bool]
     #: Opens the file as a source of columns; raises `InputError` if it is damaged.
     open: Callable[[FileStart], Source]
-    #: A small file with at least five samples, for the exam of formats.
-    example: str | bytes = ""
+    #: How a file begins: a pattern of its text, or its first bytes.
+    begins: str | bytes = ""
+    #: Whether a file that begins so has this format; None: all have.
+    check: Callable[[FileStart], bool] | None = None
     #: Whether its tables are pivoted, because columns or texts in rows name executions and metrics.
     is_pivoted: bool = False
     #: Whether a tool prints it, so that other text may stand above it.
     is_of_tool: bool = False
+    #: A small file with at least five samples, for the exam of formats.
+    example: str = ""
+
+    def recognises(self, start: FileStart) -> bool:
+        """Whether a file has this format."""
+        if isinstance(self.begins, bytes):
+            return start.magic.startswith(self.begins)
+        return bool(re.match(self.begins, start.text)) and (self.check is None or self.check(start))

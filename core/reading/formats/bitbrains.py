@@ -13,57 +13,22 @@ import numpy as np
 
 from core.reading.formats.base import Format, Source
 from core.reading.formats.csv import CsvSource
-from core.reading.guessing.times import guess_time_unit
-from core.reading.mapping import ColumnMapping, MappedColumn
+from core.reading.known_tables import BITBRAINS
+from core.reading.mapping import MappedColumn
 from core.reading.numbers import parse_number
-from core.reading.tool_facts import Layout, TableHead, has_columns, select_present
-from core.traces.model import Role
+from core.reading.tool_facts import TableHead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from core.reading.formats.base import FileStart
+    from core.reading.mapping import ColumnMapping
     from core.reading.numbers import NumberStyle
     from core.reading.table import RawTable
     from core.traces.model import FloatArray
 
 
 PERCENT, CORES, USED = "CPU usage [%]", "CPU cores", "CPU usage [cores]"
-CAPACITY = "CPU capacity provisioned [MHZ]"
-
-
-def recognise(head: TableHead) -> ColumnMapping | None:
-    """Return the mapping of a table of this layout, else None."""
-    time = next((name for name in head.header if name.lower().startswith("timestamp [")), None)
-    if time is None and has_columns(head, "Timestamp", CORES, CAPACITY):
-        time = "Timestamp"  # Materna's are dates
-    if time is None or not has_columns(head, PERCENT, "Memory usage [KB]"):
-        return None
-    share = MappedColumn(PERCENT, Role.CPU, "percent_of_machine")
-    wanted = (
-        MappedColumn(USED, Role.CPU, "cores") if has_columns(head, USED) else share,
-        MappedColumn("Memory usage [KB]", Role.MEMORY, "kib"),
-        MappedColumn(CORES, Role.CPU_LIMIT, "cores"),
-        MappedColumn("Memory capacity provisioned [KB]", Role.MEMORY_LIMIT, "kib"),
-        MappedColumn("Disk read throughput [KB/s]", Role.BLOCK_IN, "kib_per_s"),
-        MappedColumn("Disk write throughput [KB/s]", Role.BLOCK_OUT, "kib_per_s"),
-        MappedColumn("Network received throughput [KB/s]", Role.NETWORK_IN, "kib_per_s"),
-        MappedColumn("Network transmitted throughput [KB/s]", Role.NETWORK_OUT, "kib_per_s"),
-    )
-    return ColumnMapping(
-        time=time,
-        # the published files say [ms] and hold seconds: the values decide
-        time_unit=guess_time_unit("timestamp", head.column(time)).unit,
-        features=select_present(head, wanted),
-    )
-
-
-LAYOUT = Layout(
-    "bitbrains",
-    "Bitbrains GWA-T-12 or Materna GWA-T-13",
-    recognise,
-    example="Timestamp [ms],CPU cores,CPU usage [%],Memory usage [KB]",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,11 +103,8 @@ def _merge_positions(cells: Sequence[np.ndarray]) -> np.ndarray:
 
 def _is_bitbrains(start: FileStart) -> bool:
     source = start.open_once(CsvSource.open)
-    return (
-        CORES in source.header
-        and USED not in source.header
-        and recognise(TableHead(source.header, source.rows)) is not None
-    )
+    head = TableHead(source.header, source.rows)
+    return USED not in source.header and BITBRAINS.map_columns(head) is not None
 
 
 FORMATS = (
@@ -150,9 +112,8 @@ FORMATS = (
         "bitbrains",
         "CSV (also gzipped)",
         (".csv", ".gz"),
-        _is_bitbrains,
         lambda start: BitbrainsSource.of(start.open_once(CsvSource.open)),
-        "Timestamp [ms];CPU cores;CPU usage [%];Memory usage [KB]\n"
-        + "".join(f"{1_376_314_846 + 300 * i};4;{50 + i}.5;6129274.4\n" for i in range(6)),
+        r".*CPU cores",
+        _is_bitbrains,
     ),
 )

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError
 from core.reading.dates import is_date
-from core.reading.formats.alibaba import find_header
 from core.reading.formats.base import GZIP, HEAD_BYTES, read_head, read_magic
 from core.reading.guessing import INDEX
+from core.reading.known_tables import find_header
 from core.reading.numbers import (
     EMPTY,
     NumberStyle,

@@ -176,22 +176,7 @@ def _object(text: str, position: int) -> tuple[str | None, int]:
 
 FORMATS = (
     tool_format(
-        "json_records",
-        "JSON records",
-        (".json",),
-        is_records,
-        parse,
-        example='[{"container": "a", "cpu_cores": 0.5, "memory": {"bytes": 250000000}}'
-        + ',\n {"container": "a", "cpu_cores": 0.7, "memory": {"bytes": 260000000}}' * 5
-        + "]",
-        lines=read_objects,
+        "json_records", "JSON records", (".json",), r"[{\[]", parse, check=is_records, lines=read_objects
     ),
-    tool_format(
-        "json_lines",
-        "JSON lines",
-        (".jsonl", ".ndjson", ".json"),
-        is_samples,
-        parse,
-        example='{"container": "a", "cpu_cores": 0.5, "memory": {"bytes": 250000000}}\n' * 6,
-    ),
+    tool_format("json_lines", "JSON lines", (".jsonl", ".ndjson", ".json"), r"\{", parse, check=is_samples),
 )

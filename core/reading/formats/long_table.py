@@ -306,7 +306,6 @@ def _table(long: RawTable, shape: _Shape) -> SeriesTable:
 
 
 def _find_spans(time: FloatArray, kinds: IntArray, count: int) -> list[tuple[float, float]]:
-    """Return the first and last time of every kind of row."""
     first, last = np.full(count, np.inf), np.full(count, -np.inf)
     np.fmin.at(first, kinds, time)
     np.fmax.at(last, kinds, time)
@@ -325,10 +324,8 @@ FORMATS = (
         "long_table",
         "CSV of Prometheus, Grafana and MLflow",
         (".csv", ".gz"),
-        lambda start: LongSource.measurement(start.open_once(CsvSource.open)) is not None,
         _open,
-        "timestamp,__name__,container,value\n"
-        + "".join(f"{10 * i},container_memory_usage_bytes,a,{i}\n" for i in range(6)),
+        check=lambda start: LongSource.measurement(start.open_once(CsvSource.open)) is not None,
         is_pivoted=True,
     ),
 )

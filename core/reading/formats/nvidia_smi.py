@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 from core.errors import format_names
 from core.reading.dates import parse_named_date
-from core.reading.formats.text_table import Line, Row, tool_format
+from core.reading.formats.text_table import Line, Row, fit_row, tool_format
 from core.reading.tool_facts import ToolColumn, ToolFacts
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from core.traces.validation import ProblemLog
 
@@ -51,17 +51,6 @@ def is_query(start: str) -> bool:
     return "utilization.gpu" in names or (
         "memory.used" in names and bool({"index", "power.draw"} & set(names))
     )
-
-
-def is_dmon(start: str) -> bool:
-    """Tell whether a text begins like the output of ``nvidia-smi dmon``."""
-    pattern = r"#\s*(?:Date\s+Time\s+)?(?:Time\s+)?gpu\s+(?!\s|pid\s).*\b(?:sm|pwr|fb)\b"
-    return re.match(pattern, start) is not None
-
-
-def is_dcgmi(start: str) -> bool:
-    """Tell whether a text begins like the output of ``dcgmi dmon``."""
-    return re.match(r"#\s*Entity\s+.*\b(?:GPUTL|FBUSD|POWER)\b", start) is not None
 
 
 _NO_HEADER_LINES = 20
@@ -173,31 +162,30 @@ def _cells(line: str) -> list[str]:
 
 def parse_query(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``--query-gpu``, a row per sample."""
-    header: list[str] = []
     lines = iter(lines)
     first = list(islice(lines, _SEEN_LINES))
     turns = _Turns.of([_cells(text) for _, text in first])
 
     def entries() -> Iterator[tuple[int, str, str, dict[str, str]]]:
-        nonlocal header
+        header: list[str] = []
         for number, text in chain(first, lines):
             if not text.strip():
                 continue
-            cells = _cells(text)
             if not header or _names(text) == header:
                 header = _names(text)
-                continue
-            if len(cells) != len(header):
-                message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
-                log.add("ragged", message, row=number)
-                continue
-            values = dict(zip(header, (cell.strip() for cell in cells), strict=True))
-            gpu = next((values[name] for name in _GPU if name in values), None)
-            gpu = turns.next(values.get("timestamp", "")) if gpu is None else gpu
-            found = {_FIELDS[name]: _clear_missing(values[name]) for name in _FIELDS if name in values}
-            yield number, values.get("timestamp", ""), gpu, found
+            elif values := fit_row(number, header, [cell.strip() for cell in _cells(text)], log):
+                stamp = values.get("timestamp", "")
+                gpu = next((values[name] for name in _GPU if name in values), None)
+                yield number, stamp, turns.next(stamp) if gpu is None else gpu, _rename(values, _FIELDS)
 
     return _merge_samples(entries())
+
+
+def _rename(values: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    """Return the known cells under their names here."""
+    return {
+        new: "" if values[old] in _MISSING else values[old] for old, new in names.items() if old in values
+    }
 
 
 _SEEN_LINES = 1_000
@@ -230,10 +218,9 @@ class _Turns:
 
 def parse_dmon(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``dmon`` of either program, a row per sample."""
-    header: list[str] = []
 
     def entries() -> Iterator[tuple[int, str, str, dict[str, str]]]:
-        nonlocal header
+        header: list[str] = []
         for number, text in lines:
             cells = text.replace("#", " ", 1).split()
             if text.lstrip().startswith("#"):
@@ -244,25 +231,12 @@ def parse_dmon(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
                 continue
             if header[:1] == ["entity"] and cells[0] == "GPU":
                 cells = cells[1:]
-            if len(cells) != len(header):
-                message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
-                log.add("ragged", message, row=number)
-                continue
-            values = dict(zip(header, cells, strict=True))
-            stamp = " ".join(_date(values[name]) for name in ("date", "time") if name in values)
-            found = {_DMON[name]: _clear_missing(values[name]) for name in _DMON if name in values}
-            yield number, stamp, values.get("gpu", values.get("entity", "0")), found
+            if values := fit_row(number, header, cells, log):
+                date = re.sub(r"^(\d{4})(\d\d)(\d\d)$", r"\1-\2-\3", values.get("date", ""))
+                stamp = f"{date} {values.get('time', '')}".strip()
+                yield number, stamp, values.get("gpu", values.get("entity", "0")), _rename(values, _DMON)
 
     return _merge_samples(entries())
-
-
-def _date(text: str) -> str:
-    """``20260131``, as dmon writes dates, with dashes."""
-    return f"{text[:4]}-{text[4:6]}-{text[6:]}" if re.fullmatch(r"\d{8}", text) else text
-
-
-def _clear_missing(text: str) -> str:
-    return "" if text in _MISSING else text
 
 
 def _merge_samples(entries: Iterator[tuple[int, str, str, dict[str, str]]]) -> Iterator[Row]:
@@ -285,9 +259,9 @@ _FACTS = ToolFacts(
     "gpus",
     "nvidia-smi",
     (
-        ToolColumn(r"gpu \S+ utilization", Role.GPU, "percent"),
-        ToolColumn(r"gpu \S+ memory_mib", Role.GPU_MEMORY, "mib"),
-        ToolColumn(r"gpu \S+ power_watts", Role.GPU_POWER, "watts"),
+        ToolColumn(r"gpu (\S+) utilization", Role.GPU, "percent"),
+        ToolColumn(r"gpu (\S+) memory_mib", Role.GPU_MEMORY, "mib"),
+        ToolColumn(r"gpu (\S+) power_watts", Role.GPU_POWER, "watts"),
         ToolColumn(r"gpu \S+ memory_bandwidth", Role.OTHER, "percent"),
     ),
 )
@@ -297,41 +271,34 @@ FORMATS = (
         "nvidia_smi",
         "nvidia-smi",
         (".csv", ".txt"),
-        is_query,
+        r"(?i).{0,4000}?(?:utilization\.gpu|memory\.used)",
         parse_query,
-        example="timestamp, index, utilization.gpu [%], memory.used [MiB]\n"
-        + "".join(f"2026/01/31 12:00:0{i}.000, 0, 9{i} %, 1000 MiB\n" for i in range(6)),
+        check=is_query,
         facts=_FACTS,
     ),
     tool_format(
         "nvidia_smi_noheader",
         "nvidia-smi",
         (".csv", ".txt"),
-        has_no_header,
+        rf".{{0,2000}}?{_CELLS['time'].pattern}",
         parse_without_header,
-        example="".join(
-            f"2026/01/31 12:00:0{i}.000, 9{i} %, 4{i} %, 1000 MiB, 24000 MiB, 30, 250.6{i} W\n"
-            for i in range(6)
-        ),
+        check=has_no_header,
         facts=_FACTS,
     ),
     tool_format(
         "nvidia_dmon",
         "nvidia-smi",
         (".txt", ".log"),
-        is_dmon,
+        r"#\s*(?:Date\s+Time\s+)?(?:Time\s+)?gpu\s+(?!\s|pid\s).*\b(?:sm|pwr|fb)\b",
         parse_dmon,
-        example="#Date Time gpu pwr sm mem\n#YYYYMMDD HH:MM:SS Idx W % %\n"
-        + "".join(f"20260131 12:00:0{i} 0 250 9{i} 40\n" for i in range(6)),
         facts=_FACTS,
     ),
     tool_format(
         "dcgmi_dmon",
         "dcgmi dmon",
         (".txt", ".log"),
-        is_dcgmi,
+        r"#\s*Entity\s+.*\b(?:GPUTL|FBUSD|POWER)\b",
         parse_dmon,
-        example="#Entity GPUTL MCUTL POWER\nID W\n" + "".join(f"GPU 0 9{i} 40 250.{i}\n" for i in range(6)),
         facts=_FACTS,
     ),
 )

@@ -147,20 +147,12 @@ def _damaged(path: Path, error: Exception) -> InputError:
     )
 
 
-def _example() -> bytes:
-    buffer = pa.BufferOutputStream()
-    samples = {"execution": ["a"] * 6, "timestamp": list(range(6)), "cpu_cores": [0.1] * 6}
-    pq.write_table(pa.table(samples), buffer)
-    return bytes(buffer.getvalue())
-
-
 FORMATS = (
     Format(
         "parquet",
         "Parquet",
         (".parquet", ".pq"),
-        lambda start: start.magic.startswith(PARQUET),
         lambda start: ParquetSource.open(start.path),
-        _example(),
+        PARQUET,
     ),
 )

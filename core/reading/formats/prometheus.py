@@ -24,7 +24,6 @@ from core.reading.guessing.cpu_and_memory_columns import LOOPBACK
 from core.reading.guessing.order import find_distinguishing_columns, is_identity_name
 from core.reading.guessing.units import is_computed
 from core.reading.mapping import MappedColumn
-from core.reading.tool_facts import Layout
 from core.traces.model import Role
 
 if TYPE_CHECKING:
@@ -38,9 +37,7 @@ if TYPE_CHECKING:
 
 
 def recognise(head: TableHead) -> ColumnMapping | None:
-    """Return the mapping of a table of this layout, else None."""
-    if not any(name.startswith(_STARTS) for name in head.header):
-        return None
+    """Return the mapping of a table with metrics of cAdvisor or DCGM."""
     guessed = guess_mapping(head.header, head.rows)
     if guessed is None:
         return None
@@ -87,7 +84,7 @@ _MEMORY_METRICS = (
 )
 
 
-_STARTS = ("container_cpu_", "container_memory_", "container_network_", "container_fs_", "DCGM_FI_")
+METRICS = r"(?:container_(?:cpu|memory|network|fs)_|DCGM_FI_).*"
 # the name of a metric whose series of one container are several is followed by what tells them apart
 _KNOWN = {
     "container_network_receive_bytes_total": (Role.NETWORK_IN, "bytes_total"),
@@ -119,21 +116,13 @@ def _metric(mapped: MappedColumn, memory: str | None) -> MappedColumn:
     return mapped
 
 
-LAYOUT = Layout(
-    "prometheus",
-    "Prometheus with cAdvisor metrics",
-    recognise,
-    example="*execution,timestamp,container_cpu_usage_seconds_total,container_memory_rss",
-)
-
-
 MAX_JSON = 2 * 2**30
 SAMPLE_ROWS, ROWS_OF_METRIC = 50, 10
 MAX_BARE = 2**26
 """Bytes that are looked at of series without their response."""
 MAX_SEARCHED_BYTES = 2**28
 """Bytes of a large response in which the names of its series are looked for."""
-_BLOCK, _OVERLAP, _FIRST_BYTES = 2**22, 2**14, 500
+_BLOCK, _OVERLAP, _FIRST_BYTES = 2**22, 2**14, 2_000
 _START = re.compile(rb'"metric"\s*:\s*(\{[^{}]*\})\s*,\s*"values?"\s*:\s*\[')
 _SAMPLE = re.compile(rb'\[\s*(\d+(?:\.\d+)?)\s*,\s*"([^"]*)"\s*\]')
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
@@ -156,8 +145,7 @@ class PrometheusSource(Source):
             data = data if whole else _whole_lines(read_head(path, MAX_BARE))
             found = _series(_split_responses(decode_text(data), path), path)
         else:
-            found = _first_series(text, path)
-            found += _find_later_series(path, [one.labels for one in found])
+            found = _find_series(path)
         table = pivot_series(found, None)
         header = ("execution", "timestamp", *table.metrics)
         rows = []
@@ -287,7 +275,6 @@ def _unreadable_response(path: Path) -> InputError:
 
 
 def _parse_series(entry: object, number: int, path: Path) -> Series:
-    """One series of a response."""
     try:
         labels = {str(key): str(value) for key, value in entry.get("metric", {}).items()}  # type: ignore[attr-defined]
         pairs = entry.get("values") or ([entry["value"]] if "value" in entry else [])  # type: ignore[attr-defined, index, operator]
@@ -304,38 +291,9 @@ def _parse_series(entry: object, number: int, path: Path) -> Series:
     return Series(labels, time, values)
 
 
-def _first_series(text: str, path: Path) -> list[Series]:
-    """The series in the first part of a large response; the last one is cut where the text ends."""
-    start = re.search(r'"result"\s*:\s*\[', text)
-    if start is None:
-        raise _unreadable_response(path)
-    decoder, position = json.JSONDecoder(), start.end()
-    found: list[Series] = []
-    while position < len(text):
-        try:
-            entry, position = decoder.raw_decode(text, position)
-        except (ValueError, RecursionError):
-            end = text.rfind("],", position)
-            try:
-                entry = json.loads(text[position : end + 1] + "]}") if end > position else None
-            except (ValueError, RecursionError):
-                entry = None
-            position = len(text)
-        if isinstance(entry, dict):
-            found.append(_parse_series(entry, len(found) + 1, path))
-        position += len(text[position : position + 1_000]) - len(
-            text[position : position + 1_000].lstrip(", \r\n\t")
-        )
-        if text[position : position + 1] == "]":
-            break
-    if not found:
-        raise _unreadable_response(path)
-    return found
-
-
-def _find_later_series(path: Path, known: Sequence[dict[str, str]]) -> list[Series]:
-    """The series behind the first part of a large response, with the first few samples of each."""
-    known_labels = {tuple(sorted(labels.items())) for labels in known}
+def _find_series(path: Path) -> list[Series]:
+    """The series of a large response, with the first samples of each."""
+    known_labels: set[tuple[tuple[str, str], ...]] = set()
     found: list[Series] = []
     overlap, n_left = b"", MAX_SEARCHED_BYTES
     with open_content(path) as stream:
@@ -353,6 +311,8 @@ def _find_later_series(path: Path, known: Sequence[dict[str, str]]) -> list[Seri
                         _parse_first_samples(labels, data[start.end() - 1 : start.end() + _FIRST_BYTES])
                     )
             overlap = data[-_OVERLAP:]
+    if not found:
+        raise _unreadable_response(path)
     return found
 
 
@@ -384,10 +344,7 @@ FORMATS = (
         "prometheus_json",
         "Prometheus JSON",
         (".json",),
-        lambda start: start.text.startswith(("{", "[")),
         lambda start: PrometheusSource.open(start.path),
-        '{"status": "success", "data": {"resultType": "matrix", "result": [{"metric": '
-        '{"__name__": "container_memory_usage_bytes", "container": "a"}, "values": '
-        '[[0, "0"], [10, "1"], [20, "2"], [30, "3"], [40, "4"], [50, "5"]]}]}}',
+        r"[{\[]",
     ),
 )

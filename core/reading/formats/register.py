@@ -8,20 +8,15 @@ from typing import TYPE_CHECKING
 from core.errors import InputError, RefusedError
 from core.reading.formats import (
     bitbrains,
-    cgtop,
     csv,
-    docker_api,
-    docker_stats,
-    dstat,
+    docker,
     json_lines,
-    kubectl_top,
-    kubernetes_metrics,
+    kubernetes,
     long_table,
-    mprof,
     nvidia_smi,
     parquet,
+    process_logs,
     prometheus,
-    psrecord,
     spaced,
     sysstat,
     top,
@@ -42,20 +37,15 @@ for _formats in (
     parquet.FORMATS,
     sysstat.FORMATS,
     top.FORMATS,
-    docker_stats.FORMATS,
-    docker_api.FORMATS,
-    kubectl_top.FORMATS,
-    kubernetes_metrics.FORMATS,
-    cgtop.FORMATS,
-    psrecord.FORMATS,
-    mprof.FORMATS,
+    docker.FORMATS,
+    kubernetes.FORMATS,
+    process_logs.FORMATS,
     nvidia_smi.FORMATS,
     json_lines.FORMATS,
     spaced.FORMATS,
     prometheus.FORMATS,
     long_table.FORMATS,
     wide_table.FORMATS,
-    dstat.FORMATS,
     bitbrains.FORMATS,
     csv.FORMATS,  # the last: any other text is taken for a table
 ):
@@ -81,7 +71,7 @@ def open_source(path: Path, as_written: bool = False) -> Source:
     format_ = next(
         entry
         for _, entry in FORMATS.items()
-        if not (as_written and entry.is_pivoted) and entry.recognise(start)
+        if not (as_written and entry.is_pivoted) and entry.recognises(start)
     )
     if format_.name in _CATCH_ALL:
         if unsupported := find_unsupported(start):
@@ -110,7 +100,7 @@ def _find_below_text(start: FileStart, other: Format) -> tuple[FileStart, Format
             continue
         below = FileStart(start.path, skip)
         for format_ in FORMATS.values():
-            if format_.is_of_tool and format_ is not other and format_.recognise(below):
+            if format_.is_of_tool and format_ is not other and format_.recognises(below):
                 return below, format_
     return None
 
@@ -118,15 +108,6 @@ def _find_below_text(start: FileStart, other: Format) -> tuple[FileStart, Format
 def list_titles() -> tuple[str, ...]:
     """List the titles of all formats, the most general first, each once."""
     return tuple(dict.fromkeys(entry.title for _, entry in reversed(list(FORMATS.items()))))
-
-
-def format_table() -> str:
-    """Return the formats as a Markdown table, for the documentation."""
-    rows = [
-        f"| {entry.title} | `{name}` | {', '.join(f'`{end}`' for end in entry.suffixes)} |"
-        for name, entry in FORMATS.items()
-    ]
-    return "\n".join(["| format | name | usual endings |", "|---|---|---|", *rows])
 
 
 def list_suffixes() -> tuple[str, ...]:

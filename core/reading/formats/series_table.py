@@ -193,7 +193,6 @@ def _report_left_out(
 
 
 def _find_place(labels: Mapping[str, str]) -> tuple[tuple[str, str], str]:
-    """Return the namespace and the pod, and the container in it."""
     prefix = _EXPORTED if _is_exported(labels) else ""
     pod, container = _pod_and_container(labels)
     return (labels.get(f"{prefix}namespace", ""), pod), container

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from core.reading.dates import is_clock, is_date
 from core.reading.formats.csv_dialect import holds_names
-from core.reading.formats.text_table import Row, tool_format
+from core.reading.formats.text_table import Row, fit_row, tool_format
 from core.reading.numbers import is_number
 
 if TYPE_CHECKING:
@@ -49,15 +49,14 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             log.add("repeated_header", f"The header appears again in row {number}.", row=number)
             continue
         cells = _cells(cells, len(header))
-        if len(cells) != len(header):
-            message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of the header."
-            log.add("ragged", message, row=number)
+        values = fit_row(number, header, cells, log)
+        if values is None:
             continue
         if holds_names(cells):
             message = f"Row {number} has names and no numbers, as a header has."
             log.add("other_header", message, row=number)
             continue
-        yield Row(number, dict(zip(header, cells, strict=True)))
+        yield Row(number, values)
 
 
 def _cells(words: Sequence[str], width: int) -> list[str]:
@@ -73,8 +72,8 @@ FORMATS = (
         "spaced",
         "table with spaces",
         (".txt", ".log", ".dat"),
-        is_spaced,
+        r"(?:[^\n,;\t|{]*\n){3}",
         parse,
-        example="time  cpu_cores  memory_mib\n" + "".join(f"{10 * i}  0.{i}  51{i}\n" for i in range(6)),
+        check=is_spaced,
     ),
 )

@@ -1,14 +1,24 @@
-"""What sysstat's tools have in common: a banner with the date, and lines that begin with a time of day."""
+"""Sysstat's tools (sar, sadf, pidstat), and dstat: usage of machines and processes.
+
+Sar and pidstat begin with a banner that has the date, and their lines with a time of day.
+
+``dstat --output``, dool and PCP's dstat write lines about themselves, two of names, and numbers. Names repeat
+from group to group (``used`` of memory and of swap), so that a column is known by both lines. Numbers are
+raw, bytes and bytes per second; CPU is in percent of the machine. The first row is the mean since the machine
+was started, and left out. Times have a day and no year, which is that of the line ``Date:``.
+"""
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from core.errors import InputError
-from core.reading.formats.text_table import HEAD_LINES, IdleRows, Line, Row, tool_format
+from core.reading.formats.text_table import HEAD_LINES, IdleRows, Line, Row, fit_row, tool_format
 from core.reading.tool_facts import ToolColumn, ToolFacts
 from core.traces.model import Role
 from core.units import plural
@@ -133,16 +143,6 @@ class _MachineRows:
         yield from self.found.values()
 
 
-def is_sadf(start: str) -> bool:
-    """Tell whether a text begins like the output of ``sadf -d``."""
-    return re.match(r"#?\s*hostname;interval;timestamp;", start) is not None
-
-
-def is_sar(start: str) -> bool:
-    """Tell whether a text begins like the output of ``sar``."""
-    return BANNER.match(start.lstrip()) is not None
-
-
 def parse_sadf(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``sadf -d``: the blocks joined by host and time, in the order of the first block."""
     header: list[str] = []
@@ -154,12 +154,8 @@ def parse_sadf(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         if cells[0] == "hostname":
             header = [_strip_items(name) for name in cells]
             continue
-        if len(cells) != len(header):
-            if "LINUX-RESTART" not in text:
-                message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
-                log.add("ragged", message, row=number)
+        if "LINUX-RESTART" in text or not (values := fit_row(number, header, cells, log)):
             continue
-        values = dict(zip(header, cells, strict=True))
         if "timestamp" not in values:
             log.add("ragged", f"Row {number} belongs to a header without a timestamp.", row=number)
             continue
@@ -189,12 +185,10 @@ def parse_sar(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             header = cells
             clock.at(header, of_day)  # the header has the time at which its first interval begins
             continue
-        if len(cells) != len(header):
-            message = f"Row {line.number} has {len(cells)} cells instead of the {len(header)} of its header."
-            log.add("ragged", message, row=line.number)
+        values = fit_row(line.number, header, cells, log)
+        if values is None:
             continue
         moment = clock.at(header, of_day)
-        values = dict(zip(header, cells, strict=True))
         if _is_of_machine(values):
             stamp = str(int(moment.timestamp()))
             cpu_cells = {"cpus": clock.cpus} if clock.cpus else {}
@@ -212,7 +206,6 @@ def _is_header(cells: list[str]) -> bool:
 
 
 def _is_of_machine(values: dict[str, str]) -> bool:
-    """Tell whether a line is about the whole machine."""
     return values.get("CPU", "all") in ("all", "-1") and not any(item in values for item in _ITEMS)
 
 
@@ -235,7 +228,6 @@ def _compute_busy(values: Mapping[str, str]) -> dict[str, str]:
     return {"busy": f"{busy:.6g}", **cores}
 
 
-_HEADER = re.compile(r"\s(?:PID|TGID)\s.*\sCommand\s*$")
 _EPOCH = re.compile(r"\d{9,10}")
 _COMMA = re.compile(r"(-?\d+),(\d+)")
 _NAMES = {"%CPU": "cpu_percent", "RSS": "memory_kib", "VSZ": "virtual_kib", "kB_rd/s": "read_kib_per_s",
@@ -246,11 +238,6 @@ _DIVIDED, _ROUNDED = 1.5, 0.5
 _MAX_ZEROS = 0.1
 """Of processes that are printed because they used CPU, at most this share used so little that it reads 0."""
 _NO_USAGE = ("PID", "TGID", "TID", "UID", "USER", "CPU", "Command")
-
-
-def is_pidstat(start: str) -> bool:
-    """Tell whether a text begins like the output of ``pidstat``."""
-    return BANNER.match(start) is not None and any(map(_HEADER.search, start.splitlines()))
 
 
 def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
@@ -283,15 +270,10 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             cells = words[1:]
         else:
             continue  # the averages at the end
-        if len(cells) < len(header) or not header:
-            message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
-            log.add("ragged", message, row=number)
-            continue
-        stamp = words[0] if split is None else str(int(clock.at(header, split[0]).timestamp()))
-        last = len(header) - 1
-        found.add(
-            number, stamp, clock.host, dict(zip(header, [*cells[:last], " ".join(cells[last:])], strict=True))
-        )
+        values = fit_row(number, header, cells, log, last_is_text=True)
+        if values is not None:
+            stamp = words[0] if split is None else str(int(clock.at(header, split[0]).timestamp()))
+            found.add(number, stamp, clock.host, values)
     yield from found.with_idle_rows(log)
 
 
@@ -355,6 +337,107 @@ def _correct_cpu(usage: Mapping[str, str]) -> str:
     return f"{parts:.2f}" if is_divided else percent_text
 
 
+_DSTAT = re.compile(r'(?i)"?(?:pcp[- ]?)?(?:dstat|dool)[^,\n"]{0,40}CSV output')
+_DSTAT_COLUMNS = {
+    ("memory usage", "used"): "memory_used_bytes",
+    ("net/total", "recv"): "net_in_bytes_per_s",
+    ("net/total", "send"): "net_out_bytes_per_s",
+    ("dsk/total", "read"): "block_in_bytes_per_s",
+    ("dsk/total", "writ"): "block_out_bytes_per_s",
+}
+_CPU = frozenset(("total cpu usage", "total usage"))
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DAY = re.compile(
+    rf"(?:(?P<day>\d{{1,2}})-(?P<month>\d{{1,2}})|(?P<name>{'|'.join(_MONTHS)})-(?P<of_month>\d{{1,2}})) "
+    r"(?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)"
+)
+"""Of dstat ``31-12 23:59:59``, of dool ``Dec-31 23:59:59``."""
+_YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
+
+
+def parse_dstat(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of samples; the first one of every start of dstat is left out."""
+    host, year, groups = "", "", list[str]()
+    names: list[tuple[str, str]] = []
+    is_first, month = True, 0
+    for number, text in lines:
+        cells = _dstat_cells(text)
+        facts = dict(pairwise(cells))
+        if not any(cells) or _DSTAT.match(text) or "Author:" in facts:
+            continue
+        if "Host:" in facts:
+            host = facts["Host:"]
+        elif "Cmdline:" in facts:
+            year_match = _YEAR.search(cells[-1]) or _YEAR.search(text)
+            year, month = year_match[1] if year_match else "", 0
+        elif not _is_dstat_sample(cells):
+            # a dstat of Python 3 writes the group before each name, “total cpu usage:idl”
+            bare = [cell.rpartition(":")[2] for cell in cells]
+            names = list(zip(groups, bare, strict=False)) if groups else []
+            groups, is_first = ([] if groups else _spread_groups(cells)), True
+        elif len(cells) < len(names) or not names:
+            log.add("ragged", f"Row {number} has not the cells of its header.", row=number)
+        elif is_first:
+            log.add("since_boot", f"Row {number} is the mean since the machine was started.", row=number)
+            is_first = False
+        else:
+            values = dict(zip(names, cells, strict=False))
+            year, month = _advance_date(year, month, values)
+            yield Row(number, {"hostname": host, **_dstat_moment(values, year), **_dstat_sample(values)})
+
+
+def _dstat_cells(text: str) -> list[str]:
+    """The cells of a line; none where it is no line of a table."""
+    try:
+        return next(csv.reader([text]), [])
+    except csv.Error:
+        return []
+
+
+def _is_dstat_sample(cells: Sequence[str]) -> bool:
+    return any(re.fullmatch(r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?", cell.strip()) for cell in cells)
+
+
+def _spread_groups(cells: Sequence[str]) -> list[str]:
+    """The group of every column: it stands above its first one only."""
+    groups_, last_group = list[str](), ""
+    for cell in cells:
+        last_group = cell.strip() or last_group
+        groups_.append(last_group)
+    return [*groups_, *[last_group] * 64]
+
+
+def _dstat_sample(values: dict[tuple[str, str], str]) -> dict[str, str]:
+    cells = {name: values[column].strip() for column, name in _DSTAT_COLUMNS.items() if column in values}
+    idle = next((values[group, "idl"].strip() for group in _CPU if (group, "idl") in values), None)
+    if idle is None:
+        return cells
+    return {"busy": f"{100 - float(idle):.6g}" if re.fullmatch(r"\d+(?:\.\d+)?", idle) else idle, **cells}
+
+
+def _dstat_moment(values: dict[tuple[str, str], str], year: str) -> dict[str, str]:
+    """The time of a row: seconds since 1970, or a day with the year in which it was."""
+    text = next((cell.strip() for (_, name), cell in values.items() if name in ("epoch", "time")), "")
+    day = _DAY.fullmatch(text)
+    if day and year:
+        text = f"{year}-{_month(day):02}-{int(day['day'] or day['of_month']):02} {day['clock']}"
+    return {"timestamp": text} if text else {}
+
+
+def _month(day: re.Match[str]) -> int:
+    return int(day["month"]) if day["month"] else _MONTHS.index(day["name"]) + 1
+
+
+def _advance_date(year: str, month: int, values: dict[tuple[str, str], str]) -> tuple[str, int]:
+    """The year and month of a row, behind one of `month`: months fall where a year ends."""
+    days = (_DAY.fullmatch(cell.strip()) for (_, name), cell in values.items() if name == "time")
+    day = next((found for found in days if found), None)
+    if day is None or not year:
+        return year, month
+    now = _month(day)
+    return (str(int(year) + 1) if now < month else year), now
+
+
 MACHINE_FACTS = ToolFacts(
     "sar",
     "sar or dstat",
@@ -393,30 +476,13 @@ FORMATS = (
         "pidstat",
         "pidstat",
         (".txt", ".log"),
-        is_pidstat,
+        rf"{BANNER.pattern}(?:.*\n)*?.*\s(?:PID|TGID)\s.*\sCommand\s*(?:\n|$)",
         parse,
-        example="Linux 6.1 (h) \t01/13/2024 \t_x86_64_\t(4 CPU)\n\n00:00:00  UID  PID  %CPU  CPU  Command\n"
-        + "".join(f"00:0{i}:00  0  7  5{i}.00  1  python\n" for i in range(5)),
         facts=replace(PROCESS_FACTS, time_unit="s"),
     ),
     tool_format(
-        "sadf",
-        "sar",
-        (".txt",),
-        is_sadf,
-        parse_sadf,
-        example="# hostname;interval;timestamp;CPU;%user;%idle\n"
-        + "".join(f"h;10;2024-01-01 00:00:{i}0 UTC;-1;5.0;{90 - i}.0\n" for i in range(5)),
-        facts=MACHINE_FACTS,
+        "sadf", "sar", (".txt",), r"#?\s*hostname;interval;timestamp;", parse_sadf, facts=MACHINE_FACTS
     ),
-    tool_format(
-        "sar",
-        "sar",
-        (".txt",),
-        is_sar,
-        parse_sar,
-        example="Linux 6.1 (h) \t01/01/2024 \t_x86_64_\t(4 CPU)\n\n00:00:00  CPU  %user  %idle\n"
-        + "".join(f"00:0{i}:00  all  5.00  {90 - i}.00\n" for i in range(5)),
-        facts=MACHINE_FACTS,
-    ),
+    tool_format("sar", "sar", (".txt",), BANNER.pattern, parse_sar, facts=MACHINE_FACTS),
+    tool_format("dstat", "dstat", (".csv",), _DSTAT.pattern, parse_dstat, facts=MACHINE_FACTS),
 )

@@ -1,14 +1,18 @@
 """Logs as tables, such as those of sar, docker stats and nvidia-smi, and times that loops print before lines.
 
 A parser turns numbered lines into rows of cells under one header; `TextTable` makes a source of these rows.
+What parsers have in common is here: rows under headers of names, answers in JSON, processes that a tool does
+not print while they are idle.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.errors import InputError
 from core.reading.dates import is_clock, is_date
@@ -18,7 +22,7 @@ from core.traces.validation import ProblemLog
 from core.units import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
+    from collections.abc import Container, Sequence
     from pathlib import Path
 
     from core.reading.formats.base import FileStart
@@ -45,6 +49,73 @@ class Row(NamedTuple):
 
     number: int
     cells: dict[str, str]
+
+
+Parser = Callable[[Iterable[Line], ProblemLog], Iterator[Row]]
+
+
+def fit_row(
+    number: int, header: Sequence[str], cells: Sequence[str], log: ProblemLog, *, last_is_text: bool = False
+) -> dict[str, str] | None:
+    """Return the cells of a row by column; report one of another width, and return None.
+
+    The last column may be a text with spaces in it, such as a command.
+    """
+    if last_is_text and header and len(cells) > len(header):
+        cells = [*cells[: len(header) - 1], " ".join(cells[len(header) - 1 :])]
+    if header and len(cells) == len(header):
+        return dict(zip(header, cells, strict=True))
+    message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
+    log.add("ragged", message, row=number)
+    return None
+
+
+def split_times(lines: Iterable[Line]) -> Iterator[tuple[int, str, str]]:
+    """Yield each line that says something: its number, the time before or above it, and the rest of it."""
+    stamp_above = ""
+    for number, text in lines:
+        stripped = text.strip()
+        if time_alone := parse_time_line(stripped):
+            stamp_above = time_alone
+        elif stripped:
+            stamp, line_rest = split_time(stripped)
+            yield number, stamp or stamp_above, line_rest
+
+
+def parse_under_headers(
+    lines: Iterable[Line],
+    log: ProblemLog,
+    find_names: Callable[[str], list[str]],
+    split: Callable[[str], list[str]] = str.split,
+) -> Iterator[tuple[int, str, dict[str, str]]]:
+    """Yield number, time and cells of every row below a header, whose time may be that of its rows.
+
+    `find_names` returns the columns that a header names, and none for any other line.
+    """
+    header: list[str] = []
+    header_stamp = ""
+    for number, stamp, text in split_times(lines):
+        if names := find_names(text):
+            header, header_stamp = names, stamp
+        elif cells := fit_row(number, header, split(text), log):
+            yield number, stamp or header_stamp, cells
+
+
+def json_parser(read: Callable[[Any], Iterable[dict[str, Any]]], what: str) -> Parser:
+    """Return the parser of answers in JSON, each a line, of which `read` makes rows."""
+
+    def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+        for number, stamp, text in split_times(lines):
+            try:
+                rows = list(read(json.loads(text)))
+            except (ValueError, AttributeError, TypeError, KeyError, OverflowError, RecursionError):
+                log.add("ragged", f"Object {number} is no answer of {what}.", row=number)
+                continue
+            for cells in rows:
+                known = {name: str(value) for name, value in cells.items() if value is not None}
+                yield Row(number, ({"timestamp": stamp} if stamp else {}) | known)
+
+    return parse
 
 
 class IdleRows:
@@ -119,7 +190,7 @@ def _report_preamble(skip: int) -> ProblemLog:
 class TextTable(Source):
     """A log as a table, by a parser of its lines."""
 
-    parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]]
+    parser: Parser
     #: What the tool measures; None for names of columns from the file.
     facts: ToolFacts | None = None
     #: Splits the file into the parser's input, behind some lines.
@@ -131,7 +202,7 @@ class TextTable(Source):
     def open(
         cls,
         start: FileStart,
-        parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]],
+        parser: Parser,
         expected: str,
         facts: ToolFacts | None = None,
         lines: Callable[[Path, int], Iterator[Line]] = read_lines,
@@ -179,26 +250,28 @@ class TextTable(Source):
             log.add("late_column", message, row=number, column=name)
 
 
-def tool_format(
+def tool_format(  # noqa: PLR0913 - the fields of an entry
     name: str,
     title: str,
     suffixes: tuple[str, ...],
-    begins: Callable[[str], bool],
-    parse: Callable[[Iterable[Line], ProblemLog], Iterator[Row]],
+    begins: str,
+    parse: Parser,
     *,
-    example: str,
+    check: Callable[[str], bool] | None = None,
     facts: ToolFacts | None = None,
     lines: Callable[[Path, int], Iterator[Line]] = read_lines,
+    example: str = "",
 ) -> Format:
     """Return the format of a tool's output, by its beginning and the parser of its lines."""
     return Format(
         name,
         title,
         suffixes,
-        lambda start: begins(start.text),
         lambda start: TextTable.open(start, parse, f"output of {title}", facts, lines),
-        example,
+        begins,
+        None if check is None else lambda start: check(start.text),
         is_of_tool=True,
+        example=example,
     )
 
 

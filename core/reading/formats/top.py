@@ -1,7 +1,12 @@
-"""What ``top -b`` prints: the usage of processes, time after time.
+"""What ``top -b`` and ``systemd-cgtop -b`` print: the usage of processes and control groups, time after time.
 
 100% are one core (in the Irix mode, which is the default); a size without a letter is in KiB, ``g`` is GiB.
 Source: top(1) of procps-ng.
+
+Of control groups 100% are one core, too; sizes are in powers of 1024, with ``--raw`` in bytes. A screen has a
+header, a pipe none, and a group that comes again begins another answer. Groups that contain others of the
+same answer are their sums, and left out. Source: systemd-cgtop(1), and ``cgtop.c`` for what it prints where
+it is no terminal.
 """
 
 from __future__ import annotations
@@ -10,9 +15,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.reading.formats.docker import FACTS
 from core.reading.formats.sysstat import PROCESS_FACTS
-from core.reading.formats.text_table import IdleRows, Row, tool_format
-from core.units import BINARY_FACTORS
+from core.reading.formats.text_table import IdleRows, Row, fit_row, parse_time_line, split_time, tool_format
+from core.units import BINARY_FACTORS, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -88,12 +94,10 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             continue
         if not header or not words:
             continue
-        last = len(header) - 1
-        if len(words) < len(header):
-            message = f"Row {number} has {len(words)} cells instead of the {len(header)} of its header."
-            log.add("ragged", message, row=number)
+        values = fit_row(number, header, words, log, last_is_text=True)
+        if values is None:
             continue
-        cells = _cells(clock, dict(zip(header, [*words[:last], " ".join(words[last:])], strict=True)))
+        cells = _cells(clock, values)
         mode.add(cells.get("cpu_percent", ""))
         usage.append(cells.get("cpu_percent", ""))
         # answers that are all as long were cut, and a process may be missing because others used more
@@ -120,17 +124,87 @@ def _bytes(text: str) -> str:
     return f"{float(found[1]) * BINARY_FACTORS[found[2] or 'k']:.0f}" if found else text
 
 
+_GROUP_HEADER = re.compile(r"(?:Control Group|CGroup)\s+(?:Tasks|Proc\w*)\s+%CPU\s+Memory")
+_GROUP_BEGINNING = re.compile(
+    r"/\S*\s+(?:\d+|-)\s+(?:\d+(?:[.,]\d+)?|-)\s+(?:\d+(?:\.\d+)?[BKMGT]?|-)(?:\s+\S+){2}\s*"
+)
+_GROUP = re.compile(
+    r"(?P<name>\S+)\s+(?:\d+|-)\s+(?P<cpu>\S+)\s+(?P<memory>\S+)\s+(?P<read>\S+)\s+(?P<write>\S+)\s*"
+)
+_GROUP_SIZE = re.compile(r"(\d+(?:\.\d+)?)([BKMGT]?)")
+
+
+def is_cgtop(start: str) -> bool:
+    """Tell whether a text begins like the output of ``systemd-cgtop``."""
+    lines = [line for line in start.splitlines()[:8] if line.strip() and not parse_time_line(line)]
+    first = split_time(lines[0])[1] if lines else ""
+    return _GROUP_HEADER.match(first) is not None or _GROUP_BEGINNING.fullmatch(first) is not None
+
+
+def parse_groups(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """A row for every group and answer."""
+    stamp_above, answer_rows, sums = "", list[Row](), set[str]()
+    for number, text in lines:
+        if time_alone := parse_time_line(text):
+            yield from _select_leaves(answer_rows, sums)
+            stamp_above, answer_rows = time_alone, []
+            continue
+        stamp, plain = split_time(text)
+        match = _GROUP.fullmatch(plain)
+        if not plain.strip():
+            continue
+        ends_answer = _GROUP_HEADER.match(plain) or (match and match["name"] in _group_names(answer_rows))
+        if ends_answer:
+            yield from _select_leaves(answer_rows, sums)
+            answer_rows = []
+        if match:
+            answer_rows.append(Row(number, _group_cells(match, stamp or stamp_above)))
+        elif not ends_answer:
+            log.add("ragged", f"Row {number} has no control group.", row=number)
+    yield from _select_leaves(answer_rows, sums)
+    if sums:
+        message = f"{plural(len(sums), 'control group')} that contain others, first of “{min(sums)}”."
+        log.add("group_sums", message, count=len(sums))
+
+
+def _group_cells(match: re.Match[str], stamp: str) -> dict[str, str]:
+    cells = {"timestamp": stamp} if stamp else {}
+    cells |= {"name": match["name"], "cpu_percent": match["cpu"].replace(",", ".")}
+    cells["memory_bytes"] = _group_bytes(match["memory"])
+    rates = {"read_bytes_per_s": "read", "write_bytes_per_s": "write"}  # "-" where they are not accounted for
+    return cells | {name: _group_bytes(match[part]) for name, part in rates.items() if match[part] != "-"}
+
+
+def _group_bytes(text: str) -> str:
+    match = _GROUP_SIZE.fullmatch(text)
+    return f"{float(match[1]) * BINARY_FACTORS[match[2].lower()]:.0f}" if match else text
+
+
+def _group_names(rows: Iterable[Row]) -> set[str]:
+    return {row.cells["name"] for row in rows}
+
+
+def _select_leaves(answer_rows: list[Row], sums: set[str]) -> Iterator[Row]:
+    """The groups of an answer that contain no other one; the others are remembered."""
+    names = _group_names(answer_rows)
+    for row in answer_rows:
+        name = row.cells["name"]
+        prefix = f"{name.strip('/')}/".lstrip("/")
+        if any(other != name and other.strip("/").startswith(prefix) for other in names):
+            sums.add(name)
+        else:
+            yield row
+
+
 FORMATS = (
+    tool_format("top", "top", (".txt", ".log"), _BEGINS.pattern, parse, facts=PROCESS_FACTS),
     tool_format(
-        "top",
-        "top",
+        "cgtop",
+        "systemd-cgtop",
         (".txt", ".log"),
-        lambda text: _BEGINS.match(text) is not None,
-        parse,
-        example="".join(
-            f"top - 09:00:{i}0 up 1 day\n\n    PID   RES  %CPU COMMAND\n      7  {i}200  5{i}.0 python3\n"
-            for i in range(5)
-        ),
-        facts=PROCESS_FACTS,
+        r"(?:.*\n){0,7}?(?:.{0,60}\s)?(?:(?:Control Group|CGroup)\s|/\S*\s+(?:\d+|-)\s)",
+        parse_groups,
+        check=is_cgtop,
+        facts=FACTS,
     ),
 )

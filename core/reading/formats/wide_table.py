@@ -294,6 +294,7 @@ class WideSource(PivotedTable):
                 features=tuple(MappedColumn(name, unit_key=AS_WRITTEN) for name, _ in self.series),
                 time=self.time,
                 time_unit=("none" if self.time is None else mapping.time_unit if mapping.time else "s"),
+                period=mapping.period or 1.0,
             ),
             progress,
         )
@@ -358,9 +359,8 @@ FORMATS = (
         "wide_table",
         "CSV of Prometheus, Grafana and MLflow",
         (".csv", ".gz"),
-        lambda start: WideSource.of(start.open_once(CsvSource.open)) is not None,
         _open,
-        "Time,cpu train-1,cpu train-2\n" + "".join(f"{10 * i},0.{i},0.5\n" for i in range(6)),
+        check=lambda start: WideSource.of(start.open_once(CsvSource.open)) is not None,
         is_pivoted=True,
     ),
 )

@@ -23,7 +23,7 @@ from core.reading.guessing.order import (
 )
 from core.reading.guessing.times import TimeUnitGuess, find_epoch_unit, guess_time_unit, strip_time_unit
 from core.reading.guessing.units import Column, UnitGuess, guess_unit, is_of_one_core
-from core.reading.mapping import PERIOD, UNKNOWN, ColumnMapping, MappedColumn
+from core.reading.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.reading.numbers import BINARY_UNITS, EMPTY, find_style_of_rows, split_columns
 from core.traces.model import Role
 from core.units import FILE_UNITS, GIB, Unit
@@ -110,7 +110,6 @@ def _infer_size_units(columns: Mapping[str, Column]) -> dict[str, str]:
 
 
 def _fits_machine_memory(size: float) -> bool:
-    """Whether a number of bytes is a plausible reported size of an installed memory."""
     return any(_USABLE_SHARE[0] <= size / whole <= _USABLE_SHARE[1] for whole in _MEMORY_SIZES)
 
 
@@ -208,7 +207,6 @@ def guess_mapping(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) ->
         execution_parts=executions[1:],
         time=time,
         time_unit=times.unit,
-        period=1.0 if time is None else None,
         attributes=tuple(name for name in texts if name not in executions)[:8],
         assumed=(*_list_assumed_times(time, times, cells), *(one.column for one, sure in mapped if not sure)),
     )
@@ -249,9 +247,9 @@ def _name_beside_id(
 def _list_assumed_times(
     time: str | None, times: TimeUnitGuess, cells: dict[str, tuple[str, ...]]
 ) -> tuple[str, ...]:
-    """List the time settings that are assumptions: a period, a unit of time or an unused column of dates."""
+    """List the column of time if its unit is assumed, or a column of dates beside it is not used."""
     if time is None:
-        return (PERIOD,)
+        return ()
     clock = times.units[0] in (CLOCK, MINUTES) and any(_are_most(is_date, texts) for texts in cells.values())
     return (time,) if times.assumed or clock else ()
 

@@ -49,7 +49,6 @@ def split_words(name: str) -> tuple[str, ...]:
 
 
 def _separate_units(text: str) -> str:
-    """Separate the units in a name as lower-case words."""
     text = _BIT_RATES.sub(lambda found: f" {(found[1] or found[2]).lower()}bps ", text)
     text = _SIZES.sub(lambda found: f" {found[1].lower()}b {'per_s' if found[2] else ''} ", text)
     text = _BYTE_RATE.sub(" bytes per_s ", text)
@@ -97,6 +96,7 @@ _CPU = frozenset(
 _MEMORY = frozenset(
     ("mem", "memory", "rss", "ram", "kbmemused", "speicher", "arbeitsspeicher", "memoire", "memoria")
 )
+_EXACT_CPU = re.compile(r"cpu(_usage)?(_cores)?|container_cpu_usage_seconds_total")
 _EXACT_MEMORY = re.compile(
     r"(mem|memory)(_(usage|used))?(_(bytes|[kmgt]i?b))?|container_memory_working_set_bytes"
 )
@@ -110,16 +110,8 @@ def score_cpu_name(name: str) -> int:
         return 13
     if not _CPU & set(name_words) or _NO_CPU & set(name_words):
         return 0
-    better = bool(_USED & set(name_words)) or bool(
-        {"cores", "millicores", "percent", "perc", "pct"} & set(name_words)
-    )
-    exact = normalize_name(name) in (
-        "cpu",
-        "cpu_usage",
-        "cpu_cores",
-        "cpu_usage_cores",
-        "container_cpu_usage_seconds_total",
-    )
+    better = bool((_USED | {"cores", "millicores", "percent", "perc", "pct"}) & set(name_words))
+    exact = _EXACT_CPU.fullmatch(normalize_name(name)) is not None
     score = 1 + 4 * better + 8 * exact + 2 * ("cores" in name_words)
     return max(score - 4 * is_extreme(name), 1)
 

@@ -24,7 +24,7 @@ from core.reading.guessing.column_names import (
 from core.reading.guessing.order import group_by_execution, is_place_name
 from core.reading.mapping import UNKNOWN
 from core.reading.numbers import EMPTY
-from core.traces.model import SET_ROLES, Role
+from core.traces.model import Role
 from core.units import file_unit
 
 if TYPE_CHECKING:
@@ -357,110 +357,69 @@ def guess_other_role(name: str) -> Role:
         name_words.discard("in")  # not a direction
     if _MOVED_BYTES & pairs and not _DISK & name_words:
         name_words.add("net")
-    role = next((role for role, fits in _OTHER_ROLES if fits(name_words)), None)
-    if role is not None:
-        return role if _is_known(name, _KNOWN_WORDS_BY_ROLE[role]) else Role.OTHER
-    return (
-        Role.LOSS
-        if normalize_name(name) in ("loss", "train_loss", "training_loss", "train_epoch_loss")
-        else Role.OTHER
-    )
+    if all(word == "gpu" or word.isdigit() for word in name_words):
+        name_words.add("util")  # `gpu 0`
+    rule = next((one for one in _RULES if one.fits(name_words)), None)
+    if rule is not None:
+        return rule.role if _is_known(name, rule.known) else Role.OTHER
+    is_loss = normalize_name(name) in ("loss", "train_loss", "training_loss", "train_epoch_loss")
+    return Role.LOSS if is_loss else Role.OTHER
 
 
-def _is_limit(name_words: set[str], of: set[str]) -> bool:
-    return (
-        bool({"limit", "limits", "lim"} & name_words) and bool(of & name_words) and not _NO_LIMIT & name_words
-    )
+@dataclass(frozen=True, slots=True)
+class _RoleRule:
+    """The words of a column's name by which it has a role."""
+
+    role: Role
+    #: A name has a word of each, and none that excludes the role.
+    needed: tuple[frozenset[str], ...]
+    excluded: frozenset[str]
+    #: The words that it may have besides.
+    known: frozenset[str]
+
+    def fits(self, name_words: set[str]) -> bool:
+        return all(name_words & words for words in self.needed) and not name_words & self.excluded
 
 
-def _is_gpu_memory(name_words: set[str]) -> bool:
-    if not {"gpu", "dcgm", "nvidia", "cuda", "vram"} & name_words:
-        return False
-    used = {"used", "usage", "allocated", "fb", "vram", *_SIZE_UNITS} & name_words
-    other = {"free", "copy", "util", "reserved", "total", "limit", "capacity", "bandwidth"} & name_words
-    return bool({"mem", "memory", "fb", "vram"} & name_words and used) and not other
-
-
-def _is_gpu_usage(name_words: set[str]) -> bool:
-    excluded = {
-        "mem",
-        "memory",
-        "fb",
-        "power",
-        "temp",
-        "temperature",
-        "clock",
-        "count",
-        "copy",
-        "limit",
-        "enc",
-        "dec",
-        "encoder",
-        "decoder",
-        "fan",
-        "idle",
-        "free",
-        "sum",
-    }
-    names = {"util", "utilization", "utilisation", "usage", "load", "percent", "pct", "busy"}
-    is_alone = all(word == "gpu" or word.isdigit() for word in name_words)
-    return "gpu" in name_words and not excluded & name_words and (bool(names & name_words) or is_alone)
-
-
-def _has_direction(
-    name_words: set[str], of: frozenset[str], direction: frozenset[str], other: frozenset[str]
-) -> bool:
-    return (
-        bool(of & name_words)
-        and bool(direction & name_words)
-        and not other & name_words
-        and not _NOT_MEASURED & name_words
-    )
-
-
+_CPU_WORDS, _MEMORY_WORDS = frozenset(("cpu", "cpus")), frozenset(("mem", "memory"))
+_LIMIT_WORDS = frozenset(("limit", "limits", "lim"))
 _REQUEST_WORDS = frozenset(("request", "requests", "requested", "req", "reqs"))
-
-
-def _is_request(name_words: set[str], of: set[str]) -> bool:
-    excluded = _NO_LIMIT | {"usage", "use", "per_s", "rate", "http", "count"}
-    return bool(_REQUEST_WORDS & name_words) and bool(of & name_words) and not excluded & name_words
-
-
+_OF_SET = _OF_LIMIT | _REQUEST_WORDS
 _NO_LIMIT = frozenset(
     ("pct", "percent", "ratio", "share", "gpu", "used", "util", "utilization", "utilisation", "consumed",
      "reached", "exceeded", "hit", "hits", "left", "remaining")
 )  # fmt: skip
 """Words for the used part of a limit, or how often it was reached."""
+_NO_REQUEST = _NO_LIMIT | {"usage", "use", "per_s", "rate", "http", "count"}
 _NO_GPU_POWER = frozenset(
     ("limit", "cap", "capping", "max", "min", "default", "enforced", "requested", "idle", "mem", "memory")
 )
 """Words that exclude the power draw of a whole GPU."""
-_OTHER_ROLES: tuple[tuple[Role, Callable[[set[str]], bool]], ...] = (
-    (Role.CPU_LIMIT, lambda name_words: _is_limit(name_words, {"cpu", "cpus"})),
-    (Role.MEMORY_LIMIT, lambda name_words: _is_limit(name_words, {"mem", "memory"})),
-    (Role.CPU_REQUEST, lambda name_words: _is_request(name_words, {"cpu", "cpus"})),
-    (Role.MEMORY_REQUEST, lambda name_words: _is_request(name_words, {"mem", "memory"})),
-    (
-        Role.GPU_POWER,
-        lambda name_words: (
-            "gpu" in name_words and bool({"power", "watts"} & name_words) and not _NO_GPU_POWER & name_words
-        ),
+_NO_GPU_MEMORY = frozenset(("free", "copy", "util", "reserved", "total", "limit", "capacity", "bandwidth"))
+_NO_GPU_USAGE = frozenset(
+    ("mem", "memory", "fb", "power", "temp", "temperature", "clock", "count", "copy", "limit", "enc", "dec",
+     "encoder", "decoder", "fan", "idle", "free", "sum")
+)  # fmt: skip
+_GPU_USAGE = frozenset(("util", "utilization", "utilisation", "usage", "load", "percent", "pct", "busy"))
+_GPU_NAMES = frozenset(("gpu", "dcgm", "nvidia", "cuda", "vram"))
+_GPU_MEMORY = (_GPU_NAMES, _MEMORY_WORDS | {"fb", "vram"},
+               frozenset(("used", "usage", "allocated", "fb", "vram", *_SIZE_UNITS)))  # fmt: skip
+_NO_DISK_IN, _NO_DISK_OUT = (other | _NETWORK | _NOT_MEASURED for other in (_WRITE, _READ))
+_RULES = (
+    _RoleRule(Role.CPU_LIMIT, (_LIMIT_WORDS, _CPU_WORDS), _NO_LIMIT, _OF_SET),
+    _RoleRule(Role.MEMORY_LIMIT, (_LIMIT_WORDS, _MEMORY_WORDS), _NO_LIMIT, _OF_SET),
+    _RoleRule(Role.CPU_REQUEST, (_REQUEST_WORDS, _CPU_WORDS), _NO_REQUEST, _OF_SET),
+    _RoleRule(Role.MEMORY_REQUEST, (_REQUEST_WORDS, _MEMORY_WORDS), _NO_REQUEST, _OF_SET),
+    _RoleRule(
+        Role.GPU_POWER, (frozenset(("gpu",)), frozenset(("power", "watts"))), _NO_GPU_POWER, _OF_GPU_POWER
     ),
-    (Role.GPU_MEMORY, _is_gpu_memory),
-    (Role.GPU, _is_gpu_usage),
-    (Role.NETWORK_IN, lambda name_words: _has_direction(name_words, _NETWORK, _IN, _OUT)),
-    (Role.NETWORK_OUT, lambda name_words: _has_direction(name_words, _NETWORK, _OUT, _IN)),
-    (Role.BLOCK_IN, lambda name_words: _has_direction(name_words, _DISK, _READ, _WRITE | _NETWORK)),
-    (Role.BLOCK_OUT, lambda name_words: _has_direction(name_words, _DISK, _WRITE, _READ | _NETWORK)),
-    (Role.BLOCK_IN, lambda name_words: _has_direction(name_words, _BYTES, _BYTES_READ, _WRITE | _NETWORK)),
-    (Role.BLOCK_OUT, lambda name_words: _has_direction(name_words, _BYTES, _BYTES_WRITTEN, _READ | _NETWORK)),
+    _RoleRule(Role.GPU_MEMORY, _GPU_MEMORY, _NO_GPU_MEMORY, _OF_GPU_MEMORY),
+    _RoleRule(Role.GPU, (frozenset(("gpu",)), _GPU_USAGE), _NO_GPU_USAGE, _OF_GPU),
+    _RoleRule(Role.NETWORK_IN, (_NETWORK, _IN), _OUT | _NOT_MEASURED, _OF_NETWORK),
+    _RoleRule(Role.NETWORK_OUT, (_NETWORK, _OUT), _IN | _NOT_MEASURED, _OF_NETWORK),
+    _RoleRule(Role.BLOCK_IN, (_DISK, _READ), _NO_DISK_IN, _OF_DISK),
+    _RoleRule(Role.BLOCK_OUT, (_DISK, _WRITE), _NO_DISK_OUT, _OF_DISK),
+    _RoleRule(Role.BLOCK_IN, (_BYTES, _BYTES_READ), _NO_DISK_IN, _OF_DISK),
+    _RoleRule(Role.BLOCK_OUT, (_BYTES, _BYTES_WRITTEN), _NO_DISK_OUT, _OF_DISK),
 )
-_KNOWN_WORDS_BY_ROLE: dict[Role, frozenset[str]] = {
-    **dict.fromkeys(SET_ROLES, _OF_LIMIT | _REQUEST_WORDS),
-    Role.GPU: _OF_GPU,
-    Role.GPU_MEMORY: _OF_GPU_MEMORY,
-    Role.GPU_POWER: _OF_GPU_POWER,
-    **dict.fromkeys((Role.NETWORK_IN, Role.NETWORK_OUT), _OF_NETWORK),
-    **dict.fromkeys((Role.BLOCK_IN, Role.BLOCK_OUT), _OF_DISK),
-}
-"""The words that may occur in the name of a column of a role."""
+"""The roles beside CPU and memory usage, the first one that fits first."""

@@ -209,7 +209,6 @@ def _takes_turns(cells: Sequence[str]) -> bool:
 
 
 def _separates_equal_times(groups: Sequence[Sequence[Sequence[str]]], index: int, time_index: int) -> bool:
-    """Whether a column distinguishes rows of equal times."""
     rows = sum(map(len, groups))
     distinct_times = sum(len({row[time_index] for row in group}) for group in groups)
     distinct_pairs = sum(len({(row[time_index], row[index]) for row in group}) for group in groups)

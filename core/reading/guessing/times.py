@@ -88,11 +88,6 @@ def guess_time_unit(name: str, cells: Sequence[str], execution_cells: Sequence[s
     return TimeUnitGuess(("s",), assumed=True) if _has_usual_step(numbers) else TimeUnitGuess(_ELAPSED_UNITS)
 
 
-def list_time_units(name: str, cells: Sequence[str], execution_cells: Sequence[str] = ()) -> tuple[str, ...]:
-    """List the possible units of a column of times, one if it is known."""
-    return guess_time_unit(name, cells, execution_cells).units
-
-
 def find_epoch_unit(numbers: Sequence[float]) -> str | None:
     """Find the unit of numbers that count from 1970; None if they do not."""
     size = sorted(numbers)[len(numbers) // 2] if numbers else 0.0
@@ -120,7 +115,6 @@ def _list_styles(filled: Sequence[str]) -> Iterator[NumberStyle]:
 
 
 def _median_step(numbers: Sequence[float]) -> float | None:
-    """Return the median step forward; None without one."""
     steps = sorted(after - before for before, after in pairwise(numbers) if after > before)
     return steps[len(steps) // 2] if steps else None
 
@@ -158,7 +152,6 @@ def _series_step(numbers: Sequence[float]) -> float | None:
 
 
 def _find_unit_in_name(name: str) -> str | None:
-    """Find the unit of time in a name; None without one."""
     return next((_UNIT_WORDS[word] for word in reversed(split_words(name)) if word in _UNIT_WORDS), None)
 
 
@@ -201,12 +194,10 @@ def find_drifting_clock(
 
 
 def _are_dates(cells: Sequence[str]) -> bool:
-    """Whether most cells are dates with times of day."""
     return 2 * sum(":" in cell and is_date(cell) for cell in cells) > len(cells)
 
 
 def _to_seconds(name: str, cells: Sequence[str]) -> list[float | None]:
-    """Convert a column of dates or numbers to seconds."""
     unit = guess_time_unit(name, cells).unit
     if unit in READERS:
         return [READERS[unit](cell) for cell in cells]

@@ -10,7 +10,7 @@ from core.reading import inspect_file, read_with_report
 from core.reading.formats import text_table
 from core.traces.model import Role
 from core.units import GIB
-from tests.reading.layouts.files import of, write
+from tests.reading.layouts.files import of, read_rows, write
 
 
 def test_docker_stats_as_json_lines(tmp_path):
@@ -88,7 +88,7 @@ def test_the_codes_that_redraw_a_terminal_are_no_part_of_what_is_read(tmp_path, 
     text = "".join(f"\x1b[2J\x1b[H\x1b[K{LOOPS[form].format(i=i)}\x1b[K\n\x1b[J" for i in range(6))
     path = write(tmp_path, "stats.txt", text)
     assert inspect_file(path).layout == "docker_stats"
-    traces, _ = read_with_report(path)
+    traces, _ = read_rows(path)
     assert traces.ids == ("a",)
     assert of(traces, Role.MEMORY) == [1.5 * GIB] * 6
 
@@ -102,7 +102,7 @@ def test_docker_stats_as_a_refreshed_table(tmp_path, sentence):
         text += f"0123456789ab  train  {100 + i}.5%  1.2GiB / 4GiB  30%  1.2kB / 0B  0B / 12MB  12\n"
         text += "0123456789ac   idle      --        -- / --\n"
     path = write(tmp_path, "stats.txt", text)
-    traces, report = read_with_report(path)
+    traces, report = read_rows(path)
     assert traces.ids == ("train",)
     assert of(traces, Role.CPU) == pytest.approx([1.005, 1.015, 1.025])
     assert of(traces, Role.MEMORY) == pytest.approx([1.2 * GIB] * 3)
@@ -116,11 +116,11 @@ def test_a_column_that_comes_too_late_is_named(tmp_path, monkeypatch):
     row = {"Name": "a", "CPUPerc": "5%", "MemUsage": "1MiB / 2MiB"}
     rows = [row] * 4 + [{**row, "PIDs": "3"}] * 2
     path = write(tmp_path, "stats.jsonl", "\n".join(map(json.dumps, rows)))
-    _, report = read_with_report(path)
+    _, report = read_rows(path)
     (late,) = [one for one in report.problems if one.kind == "late_column"]
     assert (late.column, late.row, late.count) == ("pids", 5, 2)
     assert "too late" in late.sentence()
-    assert not report.clean
+    assert "warning" in {one.severity for one in report.problems}
 
 
 FIELDS = {

@@ -4,9 +4,10 @@ import pytest
 
 from core.errors import InputError
 from core.reading import inspect_file, read_with_report
+from core.reading.mapping import INTERVAL
 from core.traces.model import Role
 from core.units import MIB, Unit
-from tests.reading.layouts.files import of, write
+from tests.reading.layouts.files import of, read_rows, write
 
 ABOUT = (
     '"Dstat 0.7.4 CSV output"\n'
@@ -63,11 +64,10 @@ def test_each_start_of_dstat_has_a_first_row(tmp_path):
     assert traces.n_samples >= 20
 
 
-def test_dstat_without_times_is_marked(tmp_path):
+def test_dstat_without_times_is_asked(tmp_path):
     names = '"total cpu usage",,"memory usage",\n"usr","idl","used","free"\n'
     text = ABOUT + names + "".join(f"5.0,{90 - i}.0,5{i}e7,1e9\n" for i in range(8))
-    _, report = read_with_report(write(tmp_path, "d.csv", text))
-    assert [one.kind for one in report.harmful] == ["assumed_unit"]
+    assert inspect_file(write(tmp_path, "d.csv", text)).mapping.unknown == (INTERVAL,)
 
 
 def cgtop(i, memory="512.5M"):
@@ -84,13 +84,13 @@ def cgtop(i, memory="512.5M"):
 def test_cgtop_is_read_by_group_without_sums(tmp_path, header, stamp, sentence):
     text = "".join(f"{stamp.format(i)}{header}{cgtop(i)}\n" for i in range(12))
     path = write(tmp_path, "cgtop.txt", text)
-    traces, report = read_with_report(path)
+    traces, report = read_rows(path)
     sentence(inspect_file(path).label)
     assert traces.ids == ("system.slice/app.service", "user.slice")
     assert of(traces, Role.CPU, "system.slice/app.service")[:2] == [0.505, 0.515]
     assert of(traces, Role.MEMORY, "system.slice/app.service")[0] == 512.5 * MIB
     assert report.count("group_sums") == 2
-    assert report.faultless is bool(stamp)
+    assert report.faultless
 
 
 def test_cgtop_may_print_bytes(tmp_path):

@@ -277,7 +277,7 @@ def test_metrics_are_features_and_nothing_else(tmp_path, changes, refuses):
     names = changes.pop("features", ("l",))
     found = [series(name, "a", [[i, "1"] for i in range(3)]) for name in "lmn"]
     path = write(tmp_path, "a.json", json.dumps(answer(found)))
-    mapping = ColumnMapping(tuple(MappedColumn(name) for name in names), **changes)
+    mapping = ColumnMapping(tuple(MappedColumn(name) for name in names), period=1.0, **changes)
     with refuses(InputError):
         read_traces(path, mapping)
 

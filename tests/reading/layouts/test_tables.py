@@ -37,7 +37,7 @@ def test_ai4dl_keeps_rows_and_values_as_they_are(tmp_path):
     assert traces.breaks.tolist() == []
     assert traces.time.tolist() == [1565962220, 1565962270, 1565962300]
     assert traces.attributes == {"service": ["s1"]}
-    assert report.clean
+    assert {one.severity for one in report.problems} <= {"info"}
 
 
 def test_bitbrains_is_one_execution_per_file_and_its_milliseconds_are_seconds(tmp_path):

@@ -6,7 +6,8 @@ import pytest
 from core.errors import InputError
 from core.reading import inspect_file, read_with_report
 from core.reading.formats import long_table, spaced
-from core.reading.mapping import ColumnMapping, MappedColumn
+from core.reading.mapping import INTERVAL, ColumnMapping, MappedColumn
+from core.reading.questions import list_questions, set_column
 from core.traces.model import Feature, Role
 from core.units import GIB, MIB, Unit
 from tests.reading.layouts.files import answer, of, series, write
@@ -30,11 +31,20 @@ def test_kubectl_top_in_a_loop(tmp_path):
     assert report.faultless
 
 
-def test_kubectl_top_without_times_says_that_they_are_assumed(tmp_path, sentence):
-    traces, report = read_with_report(write(tmp_path, "top.txt", TOP * 3))
-    assert traces.period == 15
-    assert [one.kind for one in report.harmful] == ["assumed_unit"]
-    sentence(report.harmful[0].message)
+def test_how_far_apart_rows_without_times_are_is_asked(tmp_path, refuses):
+    path = write(tmp_path, "top.txt", TOP * 3)
+    found = inspect_file(path)
+    assert [one.column for one in found.questions] == [INTERVAL]
+    with refuses(InputError):
+        read_with_report(path)
+    rows, header = found.rows_preview, [one.name for one in found.columns]
+    for seconds in ("15", "15s"):
+        mapping = set_column(found.mapping, INTERVAL, seconds, header, rows)
+        assert not list_questions(mapping, header, rows)
+        traces, report = read_with_report(path, mapping)
+        assert (traces.period, report.faultless) == (15.0, True)
+    with refuses(InputError):
+        set_column(found.mapping, INTERVAL, "often", header, rows)
 
 
 def test_kubectl_top_as_csv_is_told_by_its_cells(tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.errors import PhaseDockError
 from core.reading import inspect_file, read_with_report
-from core.reading.mapping import ColumnMapping
+from core.reading.mapping import INTERVAL, ColumnMapping
 from core.traces.model import Role
 from core.traces.validation import Severity
 from tests.reading.written.sheets import CORES, values_of
@@ -84,17 +84,23 @@ def judge(path: Path, damaged: Damaged, usual: frozenset[tuple[object, ...]] = f
         found = inspect_file(path)
         if found.mapping is None:
             return ASKED if found.reasons else f"{WRONG}: no mapping and no reason"
-        if found.questions:
+        if any(one.column != INTERVAL for one in found.questions):
             return ASKED
-        mapping = replace(ColumnMapping.from_dict(found.mapping.to_dict()), cores=float(CORES))
-        traces, _ = read_with_report(path, mapping)
-        _, report = read_with_report(path)
+        mapping = _answer_interval(ColumnMapping.from_dict(found.mapping.to_dict()))
+        traces, _ = read_with_report(path, replace(mapping or found.mapping, cores=float(CORES)))
+        _, report = read_with_report(path, mapping)
     except PhaseDockError as error:
         return REFUSED if error.message and error.hint else f"{WRONG}: refused without a next step: {error}"
     problems = tuple(one for one in (*report.problems, *found.problems) if _key(one) not in usual)
     said = list(differences(traces, found, problems, damaged))
     silent = [sentence for sentence, is_spoken in said if not is_spoken]
     return f"{WRONG}: {silent[0]}" if silent else ASKED if said else RIGHT
+
+
+def _answer_interval(mapping: ColumnMapping | None) -> ColumnMapping | None:
+    """The mapping of a file without times, whose rows are 1 s apart; None for any other file."""
+    is_open = mapping is not None and mapping.unknown == (INTERVAL,)
+    return replace(mapping, period=1.0) if mapping is not None and is_open else None
 
 
 def _key(one: Problem) -> tuple[object, ...]:
@@ -104,7 +110,7 @@ def _key(one: Problem) -> tuple[object, ...]:
 def usual_problems(path: Path) -> frozenset[tuple[object, ...]]:
     """The problems of a file without a defect."""
     found = inspect_file(path)
-    _, report = read_with_report(path)
+    _, report = read_with_report(path, _answer_interval(found.mapping))
     return frozenset(map(_key, (*report.problems, *found.problems)))
 
 

@@ -1,4 +1,4 @@
-"""What ``docker stats`` prints: its table, refreshed or streamed, and its JSON lines.
+"""What Docker prints and answers: ``docker stats`` as table, JSON lines or cells, and its API's statistics.
 
 Percentages are of one core, sizes like ``1.2GiB / 4GiB`` become bytes. A line may carry its own time
 (a column before the table, a field of the JSON) or have it on a line above; without one, rows of a container
@@ -6,20 +6,30 @@ are counted.
 
 Where a container has no memory limit, Docker prints the memory of its host in the limit's place. A size that
 nobody sets by hand, such as ``15.53GiB``, is taken for that and is no limit.
+
+Answers of ``GET /containers/ID/stats`` have a counter of CPU in nanoseconds. What is reclaimable at once,
+``inactive_file``, is no use of memory, as the ``docker`` command computes it. Source: the Engine API's
+documentation of ``ContainerStats``.
 """
 
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
-from core.reading.formats.text_table import Row, parse_time_line, split_time, tool_format
+from core.reading.formats.json_lines import read_objects
+from core.reading.formats.text_table import (
+    Row,
+    json_parser,
+    parse_time_line,
+    parse_under_headers,
+    tool_format,
+)
 from core.reading.numbers import EMPTY
 from core.reading.tool_facts import ToolColumn, ToolFacts, is_set_size
 from core.traces.model import Role
@@ -33,8 +43,6 @@ if TYPE_CHECKING:
 
 
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kKMGTP]i?B|B)")
-INSPECTED_CHARS = 4_000
-"""In so many characters a sample or the names of the columns are looked for."""
 _HOSTS = frozenset(("host", "hostname", "node", "server", "machine", "vm"))
 _TIME_KEYS = ("timestamp", "Timestamp", "time", "Time", "read", "ts")
 _COLUMNS = {
@@ -44,60 +52,26 @@ _COLUMNS = {
 }  # fmt: skip
 
 
-def is_json(start: str) -> bool:
-    """Tell whether a text begins with JSON lines of docker stats."""
-    return any(
-        '"CPUPerc"' in line and split_time(line.strip())[1].startswith(("{", "["))
-        for line in start[:INSPECTED_CHARS].splitlines()
-    )
-
-
-def is_table(start: str) -> bool:
-    """Tell whether a text begins with a table of docker stats."""
-    first = start[:INSPECTED_CHARS]
-    return "CPU %" in first and "MEM USAGE / LIMIT" in first
-
-
 def parse_json(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``docker stats --format '{{json .}}'``, a container or a list of them on each line."""
-    for number, stamp, text_ in split_times(lines):
-        try:
-            entries = json.loads(text_)
-            rows = [
-                make_row(number, {key: str(value) for key, value in entry.items()}, stamp, log)
-                for entry in (entries if isinstance(entries, list) else [entries])
-            ]
-        except (ValueError, AttributeError, RecursionError):
-            log.add("ragged", f"Row {number} is not a JSON line of docker stats.", row=number)
-            continue
-        yield from rows
+
+    def read(entries: Any) -> list[dict[str, str]]:
+        return [dict(entry) for entry in (entries if isinstance(entries, list) else [entries])]
+
+    for number, entry in json_parser(read, "docker stats")(lines, log):
+        yield make_row(number, entry, entry.get("timestamp", ""), log)
 
 
 def parse_table(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of the table, whose columns begin where their names do."""
-    header: list[str] = []
-    for number, stamp, text_ in split_times(lines):
-        cells = re.split(r"\s{2,}", text_)
-        if "CPU %" in cells:
-            header = [_COLUMNS.get(cell, cell) for cell in cells]
-            continue
-        if len(cells) != len(header):
-            message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
-            log.add("ragged", message, row=number)
-            continue
-        yield make_row(number, dict(zip(header, cells, strict=True)), stamp, log)
 
+    def find_names(text: str) -> list[str]:
+        cells = split_columns(text)
+        return [_COLUMNS.get(cell, cell) for cell in cells] if "CPU %" in cells else []
 
-def split_times(lines: Iterable[Line]) -> Iterator[tuple[int, str, str]]:
-    """The number of every line that says something, the time before or above it, and the rest of it."""
-    stamp_above = ""
-    for number, text in lines:
-        text_ = text.strip()
-        if time_alone := parse_time_line(text_):
-            stamp_above = time_alone
-        elif text_:
-            stamp, line_rest = split_time(text_)
-            yield number, stamp or stamp_above, line_rest
+    split_columns = re.compile(r"\s{2,}").split
+    for number, stamp, entry in parse_under_headers(lines, log, find_names, split_columns):
+        yield make_row(number, entry, stamp, log)
 
 
 def make_row(number: int, entry: dict[str, Any], stamp: str, log: ProblemLog) -> Row:
@@ -157,7 +131,55 @@ def _is_set(limit: str) -> bool:
         return True
 
 
-INSPECTED_LINES = 1_000
+_INACTIVE = ("inactive_file", "total_inactive_file")
+"""What control groups of version 2 and 1 call it."""
+
+
+def parse_api(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of the answers; what an answer does not have stays empty."""
+
+    def read(answer: dict[str, Any]) -> list[dict[str, object]]:
+        return [_read_answer(answer)] if "cpu_stats" in answer or "memory_stats" in answer else []
+
+    for number, cells in json_parser(read, "Docker’s stats")(lines, log):
+        yield Row(number, clear_host_limit(cells, cells.get("memory_limit_bytes", ""), number, log))
+
+
+def _read_answer(answer: dict[str, Any]) -> dict[str, object]:
+    memory, pids = answer.get("memory_stats") or {}, answer.get("pids_stats") or {}
+    cpu = (answer.get("cpu_stats") or {}).get("cpu_usage") or {}
+    networks = list((answer.get("networks") or {}).values())
+    moved = (answer.get("blkio_stats") or {}).get("io_service_bytes_recursive") or []
+    return {
+        "name": str(answer.get("name") or answer.get("id", "")[:12]).strip("/"),
+        "timestamp": answer.get("read"),
+        "cpu_nanoseconds_total": "" if (usage := cpu.get("total_usage")) is None else usage,
+        # CPU and memory that no answer has are named in the report; the others are often not there
+        "memory_bytes": "" if (used := _used(memory)) is None else used,
+        "memory_limit_bytes": memory.get("limit"),
+        "net_in_bytes": sum(one["rx_bytes"] for one in networks) if networks else None,
+        "net_out_bytes": sum(one["tx_bytes"] for one in networks) if networks else None,
+        "block_in_bytes": _moved(moved, "read"),
+        "block_out_bytes": _moved(moved, "write"),
+        "pids": pids.get("current"),
+    }
+
+
+def _used(memory: dict[str, Any]) -> int | None:
+    """Return the bytes that are not reclaimable at once; None where memory is not measured."""
+    if memory.get("usage") is None:
+        return None
+    statistics = memory.get("stats") or {}
+    inactive = next((statistics[key] for key in _INACTIVE if key in statistics), 0)
+    return int(memory["usage"]) - int(inactive)
+
+
+def _moved(entries: list[dict[str, Any]], direction: str) -> int | None:
+    values = [int(one["value"]) for one in entries if one.get("op", "").lower() == direction]
+    return sum(values) if values else None
+
+
+INSPECTED_CHARS, INSPECTED_LINES = 4_000, 1_000
 """From so many lines it is told which column is what."""
 _PAIR = re.compile(r"[\d.,]+\s*[kKMGTP]?i?B\s*/\s*[\d.,]+\s*[kKMGTP]?i?B|-- / --")
 _SHARE = re.compile(r"\d[\d.,' \u00a0\u202f]*\s*%|--")
@@ -470,32 +492,46 @@ FACTS = ToolFacts(
     executions=("name",),
 )
 
+_API = replace(
+    FACTS,
+    name="docker_api",
+    label="Docker's API",
+    columns=(ToolColumn("cpu_nanoseconds_total", Role.CPU, "cpu_nanoseconds_total"), *FACTS.columns[1:]),
+)
+
 FORMATS = (
     tool_format(
         "docker_stats_csv",
         "docker stats",
         (".csv", ".txt"),
-        is_csv,
+        r"(?s).{0,4000}?(?:B\s{0,9}/\s{0,9}[\d.]|-- / --)",
         parse_csv,
-        example="name,cpu,mem\n" + "a,5.00%,1MiB / 2MiB\n" * 5,
+        check=is_csv,
         facts=FACTS,
     ),
     tool_format(
         "docker_stats_json",
         "docker stats",
         (".json",),
-        is_json,
+        r'(?:.*\n){0,99}?[^{\[\n]{0,100}[{\[].{0,3900}?"CPUPerc"',
         parse_json,
-        example='{"Name": "a", "CPUPerc": "5.00%", "MemUsage": "1MiB / 2MiB", "PIDs": "3"}\n' * 6,
         facts=FACTS,
     ),
     tool_format(
         "docker_stats",
         "docker stats",
         (".txt",),
-        is_table,
+        r"(?s)(?=.{0,4000}?CPU %).{0,4000}?MEM USAGE / LIMIT",
         parse_table,
-        example="NAME  CPU %  MEM USAGE / LIMIT\n" + "a  5.00%  1MiB / 2MiB\n" * 5,
         facts=FACTS,
+    ),
+    tool_format(
+        "docker_api",
+        "Docker's API",
+        (".jsonl", ".json"),
+        r'(?s)[\s\[]*\{.{0,2000}?"(?:pre)?cpu_stats"\s*:',
+        parse_api,
+        facts=_API,
+        lines=read_objects,
     ),
 )
