@@ -15,6 +15,8 @@ graceful_timeout = 4
 keepalive = 15
 loglevel = "warning"
 control_socket_disable = True
+# which proxy to believe is PHASEDOCK_TRUSTED_PROXY's to say
+forwarded_allow_ips = ""
 
 
 def post_fork(_server: object, _worker: object) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
 from dash import dcc, page_container
-from flask import current_app
+from flask import current_app, request
 from flask_caching import Cache
 
 from core.errors import NotFoundError
@@ -122,6 +122,11 @@ def chosen_or_newest(traces: str | None, model: str | None) -> Choice:
         return find_choice(traces, model)
     except NotFoundError:
         return find_choice()
+
+
+def own_path(pathname: str | None) -> str:
+    """The path of a page as the browser has it, without the prefix of a proxy."""
+    return (pathname or "/").removeprefix(request.script_root) or "/"
 
 
 def address(path: str, choice: Choice | None = None, **more: str | float | None) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 from flask import Flask, request
 
-from app import api, context, security
+from app import api, context, proxy, security
 from app.context import EXTENSION
 from app.pages import PAGES
 from app.shell import first_look
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _ASSETS = Path(__file__).resolve().parent.parent / "assets"
 _LARGEST_FORM = 16 * 2**20
 _INDEX = """<!DOCTYPE html>
-<html lang="en">
+<html lang="en" data-prefix="{%prefix%}">
 <head>
 {%metas%}
 <title>{%title%}</title>
@@ -36,6 +36,8 @@ _INDEX = """<!DOCTYPE html>
 {%css%}
 </head>
 <body>
+<p class="unstyled">PhaseDock’s scripts and styles could not be loaded. If a proxy offers PhaseDock
+under a path, set PHASEDOCK_PREFIX to this path and start PhaseDock again.</p>
 {%app_entry%}
 <footer>{%config%}{%scripts%}{%renderer%}</footer>
 </body>
@@ -51,7 +53,7 @@ class _Application(dash.Dash):
         entry = first_look.first_look(pages, request.path) + parts["app_entry"]
         title = first_look.title_at(pages, request.path)
         document: str = super().interpolate_index(*more, **parts | {"app_entry": entry, "title": title})
-        return document
+        return document.replace("{%prefix%}", self.config.requests_pathname_prefix.rstrip("/"))
 
 
 def create_app(settings: Settings) -> dash.Dash:
@@ -62,9 +64,12 @@ def create_app(settings: Settings) -> dash.Dash:
     server.register_blueprint(api.blueprint)
     server.register_error_handler(PhaseDockError, api.explain)
     context.install(server, settings)
+    proxy.install(server, settings)
     app = _Application(
         "phasedock",
         server=server,  # type: ignore[arg-type]  # a Flask server is what it is for
+        requests_pathname_prefix=f"{settings.prefix}/",
+        routes_pathname_prefix="/",
         use_pages=True,
         pages_folder="",
         assets_folder=str(_ASSETS),

@@ -16,10 +16,12 @@ import re
 import secrets
 import time
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from flask import Response, make_response, redirect, render_template_string, request, session
+from flask.sessions import SecureCookieSessionInterface
 
 from core.workspace.files import disk_errors
 
@@ -141,6 +143,8 @@ def _write_private(path: Path, data: bytes) -> None:
 
 _LOOPBACK_NAMES = {"localhost", "127.0.0.1", "::1"}
 _OPEN_PATHS = {"/healthz", "/login"}
+_FOREIGN = "X-PhaseDock-Foreign"
+"""Marks a refusal of another origin: the page then shows it in place of what it waits for."""
 _MAX_TRIES, _TRIES_WINDOW = 10, 60.0
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -164,6 +168,64 @@ LOGIN_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 <button class="btn primary" type="submit">Sign in</button></div></form></main></body></html>"""
 
 
+REFUSED_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<title>Not allowed · PhaseDock</title></head>
+<body><main><h1>PhaseDock is not allowed to answer here</h1><p>{{ sentence }}</p></main></body></html>"""
+
+_SESSION_AGE = timedelta(days=31)
+
+
+class Sessions:
+    """Who is signed in: a file for each session in the home folder, shared by all web processes.
+
+    A cookie holds a random token, and the file's name is derived from it with the server's key and the
+    password. So signing out ends every copy of a cookie, and a new password ends every session.
+    """
+
+    def __init__(self, folder: Path, key: bytes, password: bytes) -> None:
+        self._folder = folder
+        self._key = hmac.new(key, b"signed in with " + password, "sha256").digest()
+
+    def begin(self) -> str:
+        """Start a session and return its token. Raises StorageError if the disk is full or read-only."""
+        token = secrets.token_urlsafe(32)
+        with disk_errors("the session"):
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._forget_old()
+            self._file(token).touch(mode=0o600)
+        return token
+
+    def holds(self, token: str) -> bool:
+        """Whether a token is one of a session that has not ended."""
+        try:
+            began = self._file(token).stat().st_mtime
+        except OSError:
+            return False
+        return time.time() - began < _SESSION_AGE.total_seconds()
+
+    def end(self, token: str) -> None:
+        """End a session."""
+        self._file(token).unlink(missing_ok=True)
+
+    def _file(self, token: str) -> Path:
+        return self._folder / hmac.new(self._key, token.encode(), "sha256").hexdigest()
+
+    def _forget_old(self) -> None:
+        for file in self._folder.iterdir():
+            with suppress(FileNotFoundError):
+                if time.time() - file.stat().st_mtime >= _SESSION_AGE.total_seconds():
+                    file.unlink(missing_ok=True)
+
+
+class _Cookies(SecureCookieSessionInterface):
+    """The session's cookie; over TLS only where the browser came over TLS."""
+
+    def get_cookie_secure(self, app: Flask) -> bool:
+        """Whether browsers may send the cookie over TLS only."""
+        return request.is_secure or super().get_cookie_secure(app)
+
+
 class Gate:
     """Decides for every request whether it may pass."""
 
@@ -172,8 +234,7 @@ class Gate:
         self._proxy_names = {name.strip("[]").lower() for name in settings.allowed_hosts}
         self._names = _LOOPBACK_NAMES | {settings.host.lower()} | self._proxy_names
         self._password = (settings.password or "").encode("utf-8", "surrogateescape")
-        # derived from the password, so that a new one ends every session; keyed, as a cookie can be read
-        self._signed_in = hmac.new(key, b"signed in with " + self._password, "sha256").hexdigest()
+        self._sessions = Sessions(settings.home / "sessions", key, self._password)
         self._tries: deque[float] = deque()
 
     def host_allowed(self, host: str) -> bool:
@@ -209,14 +270,15 @@ class Gate:
         """Turn a request away, send it to the sign-in page, or let it pass (None)."""
         host = request.headers.get("Host", "")
         if not self.host_allowed(host):
-            return _refuse(
-                "This name does not belong to PhaseDock. Open it by its own address, or add the name to "
-                "PHASEDOCK_ALLOWED_HOSTS."
-            )
+            return _refuse(_unknown_host(host))
+        if _from_another_site() and not _opens_a_page():
+            return _refuse("Another site asked for this. Open PhaseDock by its own address.")
         if request.method not in ("GET", "HEAD", "OPTIONS") and not self.origin_allowed(host):
             return _refuse(
-                "This request came from another site, so nothing changed. If it came through your own "
-                "proxy, let it forward the Host header and add its name to PHASEDOCK_ALLOWED_HOSTS."
+                "This request came from another site, so nothing changed. If it came through your own proxy, "
+                "let the proxy forward the Host header as the browser sent it, or set "
+                "PHASEDOCK_TRUSTED_PROXY to its address.",
+                headers={_FOREIGN: "1"},
             )
         if self._settings.password is None or self._is_signed_in() or _is_open(request.path):
             return None
@@ -225,7 +287,8 @@ class Gate:
         return _refuse("Sign in first: open the page in a browser.", status=401)
 
     def _is_signed_in(self) -> bool:
-        return hmac.compare_digest(str(session.get("signed_in", "")).encode(), self._signed_in.encode())
+        token = session.get("signed_in")
+        return isinstance(token, str) and self._sessions.holds(token)
 
     def sign_in(self) -> AnyResponse:
         """Show the sign-in page, or answer its form."""
@@ -237,14 +300,15 @@ class Gate:
         password = request.form.get("password", "").encode()
         if hmac.compare_digest(password, self._password):
             session.permanent = True
-            session["signed_in"] = self._signed_in
+            session["signed_in"] = self._sessions.begin()
             return redirect("/")
         self._tries.append(time.monotonic())
         wrong = "Wrong password. It is the value of PHASEDOCK_PASSWORD."
         return make_response(render_template_string(LOGIN_PAGE, wrong=wrong), 401)
 
     def sign_out(self) -> AnyResponse:
-        """Forget the session of this browser and show the sign-in page."""
+        """End the session, for every copy of its cookie, and show the sign-in page."""
+        self._sessions.end(str(session.get("signed_in", "")))
         session.clear()
         return redirect("/login", 303)
 
@@ -258,8 +322,33 @@ def _is_open(path: str) -> bool:
     return path in _OPEN_PATHS or path.startswith("/assets/")
 
 
-def _refuse(sentence: str, status: int = 403) -> AnyResponse:
-    return Response(sentence + "\n", status=status, mimetype="text/plain")
+def _from_another_site() -> bool:
+    return request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site")
+
+
+def _opens_a_page() -> bool:
+    """Whether a link was followed to a page: an address that only shows something."""
+    followed = request.headers.get("Sec-Fetch-Mode") == "navigate"
+    in_a_tab = request.headers.get("Sec-Fetch-Dest", "document") == "document"
+    return followed and in_a_tab and not request.path.startswith(("/api/", "/_dash-"))
+
+
+def _unknown_host(host: str) -> str:
+    authority = read_authority(host)
+    if authority is None:
+        return "The request names no host that PhaseDock could check. Open PhaseDock by its own address."
+    return (
+        f"“{authority.host}” is not a name under which PhaseDock may be opened. Open it by its own address, "
+        f"or set PHASEDOCK_ALLOWED_HOSTS={authority.host} and start PhaseDock again."
+    )
+
+
+def _refuse(sentence: str, status: int = 403, headers: dict[str, str] | None = None) -> AnyResponse:
+    """Answer with a sentence: as a page where a browser shows it, else as plain text."""
+    if "text/html" in request.headers.get("Accept", ""):
+        page = render_template_string(REFUSED_PAGE, sentence=sentence)
+        return Response(page, status=status, mimetype="text/html", headers=headers)
+    return Response(sentence + "\n", status=status, mimetype="text/plain", headers=headers)
 
 
 def content_policy(script_hashes: Sequence[str]) -> str:
@@ -276,6 +365,8 @@ def install(server: Flask, settings: Settings, script_hashes: Callable[[], Seque
     """Put the gate before every route of a server and the policy on every answer."""
     server.secret_key = session_key(settings.home)
     gate = Gate(settings, server.secret_key)
+    server.session_interface = _Cookies()
+    server.permanent_session_lifetime = _SESSION_AGE
     server.config.update(
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Strict",
@@ -288,7 +379,7 @@ def install(server: Flask, settings: Settings, script_hashes: Callable[[], Seque
         server.add_url_rule("/logout", "logout", gate.sign_out, methods=["POST"])
 
     def protect(response: AnyResponse) -> AnyResponse:
-        if response.mimetype == "text/html" and request.path != "/login":
+        if response.mimetype == "text/html":
             response.headers["Content-Security-Policy"] = content_policy(script_hashes())
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)

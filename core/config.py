@@ -55,6 +55,10 @@ class Settings:
     max_upload: int = 4 * 2**30
     #: Host names beyond the loopback ones under which browsers may reach the page.
     allowed_hosts: tuple[str, ...] = ()
+    #: Path under which a proxy offers PhaseDock, such as ``/pd``; empty: at the root.
+    prefix: str = ""
+    #: Networks, each as ``address/bits``, whose X-Forwarded headers are believed.
+    trusted_proxy: tuple[str, ...] = ()
     #: Tasks that one worker process runs at the same time.
     task_threads: int = 2
     #: Python files with policies from outside, absolute; they are checked when they are loaded.
@@ -83,7 +87,8 @@ class Settings:
     def address(self) -> str:
         """The address to open in a browser on this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)  # noqa: S104 - compared only
-        return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{self.port}"
+        bracketed = f"[{host}]" if ":" in host and not host.startswith("[") else host
+        return f"http://{bracketed}:{self.port}{self.prefix}"
 
 
 def is_loopback(host: str) -> bool:
@@ -156,8 +161,11 @@ def _host(name: str, text: str) -> str:
 
 
 def _check_password(host: str, password: str | None) -> None:
-    if password is not None and len(password) < 8:
-        raise SettingsError("PHASEDOCK_PASSWORD is too short.", "It must have at least 8 characters.")
+    if password is not None and len(password.strip()) < 8:
+        raise SettingsError(
+            "PHASEDOCK_PASSWORD is too short.",
+            "It must have at least 8 characters, not counting spaces at its ends.",
+        )
     if password is None and not is_loopback(host):
         raise SettingsError(
             f"HOST is “{host}”, so other machines could reach PhaseDock, and there is no password.",
@@ -230,6 +238,25 @@ def _hosts(name: str, text: str) -> tuple[str, ...]:
         if re.fullmatch(r"[a-z0-9._:\[\]-]+", host) is None:
             raise _wrong(name, host, "host names separated by commas, such as box.example")
     return hosts
+
+
+def _prefix(name: str, text: str) -> str:
+    path = "/" + text.strip().strip("/")
+    if re.fullmatch(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+|/", path) is None:
+        raise _wrong(
+            name, text.strip(), "a path of letters, digits, “-”, “_”, “.” and “~”, such as /phasedock"
+        )
+    return path.rstrip("/")
+
+
+def _networks(name: str, text: str) -> tuple[str, ...]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    for part in parts:
+        try:
+            ipaddress.ip_network(part)
+        except ValueError:
+            raise _wrong(name, part, "addresses or networks, such as 127.0.0.1,10.42.0.0/16") from None
+    return tuple(str(ipaddress.ip_network(part)) for part in parts)
 
 
 def _volumes(name: str, text: str) -> tuple[str, ...]:
@@ -306,6 +333,15 @@ SETTINGS = (
     Variable(
         "PHASEDOCK_ALLOWED_HOSTS", "allowed_hosts", "loopback names and HOST",
         "Further host names under which browsers may reach PhaseDock, separated by commas.", _hosts,
+    ),
+    Variable(
+        "PHASEDOCK_PREFIX", "prefix", "none",
+        "Path under which a proxy offers PhaseDock, such as /phasedock.", _prefix,
+    ),
+    Variable(
+        "PHASEDOCK_TRUSTED_PROXY", "trusted_proxy", "none",
+        "Addresses or networks of the proxy whose X-Forwarded headers are believed, such as 127.0.0.1.",
+        _networks,
     ),
     Variable(
         "PHASEDOCK_POLICIES", "policies", "none",

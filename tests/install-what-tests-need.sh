@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests need beyond Python packages: Chromium, Docker Engine, and debootstrap, which makes
-# a base for its images where no registry can be reached. Chromium's headless shell is preferred where it is
+# Installs what the tests need beyond Python packages: Chromium, Docker Engine, nginx, and debootstrap,
+# which makes a base for its images where no registry can be reached. Chromium's headless shell is preferred where it is
 # packaged: it has no windows and no tabs, and needs a quarter less time for a page.
 # As root on Debian or Ubuntu it installs what is missing; elsewhere it says what is missing, and the
 # tests that need it are skipped by name. It never fails: whether skipping is allowed, the tests decide.
@@ -12,6 +12,7 @@ missing=()
 has_any chromium-headless-shell || missing+=(chromium-headless-shell)
 has_any dockerd || missing+=(docker.io)
 has_any debootstrap || missing+=(debootstrap)
+has_any nginx /usr/sbin/nginx || missing+=(nginx-light)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 like=""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, page_container
 
-from app.context import LOCATION, Choice, address, chosen_or_newest, workspace
+from app.context import LOCATION, Choice, address, chosen_or_newest, own_path, workspace
 from app.figures.theme import dark_partners
 from app.shell import search
 from app.ui.basics import Node, aria, icon, icon_button, when_changed
@@ -129,7 +129,7 @@ def _links(pages: Sequence[Page], pathname: str, choice: Choice) -> list[Node]:
         if page.group != group:
             links.append(html.Hr())
             group = page.group
-        links.append(_link(page, choice, active=pathname == page.path))
+        links.append(_link(page, choice, active=own_path(pathname) == page.path))
     return links
 
 

@@ -4,6 +4,8 @@
   const pd = (window.phasedock = window.phasedock || /** @type {PhaseDock} */ ({}));
 
   pd.dom = {
+    /* An address of PhaseDock's own as the browser asks for it: behind a proxy, below its prefix. */
+    at: (path) => document.documentElement.dataset.prefix + path,
     /* The closest element around an event's target that the selector matches. */
     closest: (event, selector) => (event.target instanceof Element ? event.target.closest(selector) : null),
     /* Whether a key is meant for an input field. */

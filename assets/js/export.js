@@ -15,7 +15,7 @@
   ];
   /** @param {string[]} font */
   async function fetchFontFace([file, range]) {
-    const answer = await fetch("/assets/fonts/" + file);
+    const answer = await fetch(window.phasedock.dom.at("/assets/fonts/" + file));
     const bytes = new Uint8Array(await answer.arrayBuffer());
     const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
     return "@font-face{font-family:Inter;font-weight:100 900;src:url(data:font/woff2;base64," + btoa(text) +

@@ -31,6 +31,7 @@ interface PhaseDock {
   format: Format;
   csv: { cell(value: Cell): string; file(rows: Cell[][]): string };
   dom: {
+    at(path: string): string;
     // deno-lint-ignore no-explicit-any
     closest(event: Event, selector: string): any;
     typing(event: Event): boolean;

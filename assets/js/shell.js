@@ -23,11 +23,24 @@
       waiting += 1;
       document.body.classList.add("busy");
     }, 350);
-    return fetchPlain.call(this, input, init).finally(function () {
+    return fetchPlain.call(this, input, init).then(function (answer) {
+      if (answer.headers.has("X-PhaseDock-Foreign")) answer.clone().text().then(refused);
+      return answer;
+    }).finally(function () {
       clearTimeout(timer);
       if (shown && (waiting -= 1) <= 0) document.body.classList.remove("busy");
     });
   };
+
+  /* Behind a proxy that changes the Host header, no page can come: why is said in its place. */
+  function refused(sentence) {
+    if (document.querySelector(".refused")) return;
+    const notice = document.createElement("div");
+    notice.className = "notice bad refused";
+    notice.setAttribute("role", "alert");
+    notice.textContent = sentence;
+    document.body.prepend(notice);
+  }
 
   /* What stands there before the page has come goes part by part, as each is there. */
   new MutationObserver(function (_changes, observer) {

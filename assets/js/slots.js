@@ -39,7 +39,7 @@
   function put(slot, id, file) {
     return new Promise(function (resolve) {
       const request = new XMLHttpRequest();
-      request.open("PUT", "/api/uploads/" + id);
+      request.open("PUT", window.phasedock.dom.at("/api/uploads/" + id));
       request.upload.onprogress = (event) => show(slot, event.loaded / Math.max(file.size, 1));
       request.onload = () => resolve(request.status < 300 ? null : sentence(request.responseText));
       request.onerror = () => resolve(NOTHING_SENT);
@@ -50,7 +50,7 @@
     show(slot, 0.02);
     let problem = null, id = null;
     try {
-      const answer = await fetch("/api/uploads", {
+      const answer = await fetch(window.phasedock.dom.at("/api/uploads"), {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ name: file.name, size: file.size }),
@@ -91,7 +91,7 @@
     if (!target) return;
     if (target.dataset.clear) {
       keep(target.dataset.clear, null);
-      if (target.dataset.upload) fetch("/api/uploads/" + target.dataset.upload, { method: "DELETE" });
+      if (target.dataset.upload) fetch(window.phasedock.dom.at("/api/uploads/" + target.dataset.upload), { method: "DELETE" });
     } else {
       choose(target.dataset.choose === "any" ? null : target.dataset.choose);
     }

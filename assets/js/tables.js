@@ -64,7 +64,7 @@
       if (event.type === "keydown" && event.key !== "Enter") return;
       if (event.type === "click" && String(window.getSelection()).length) return;
       if (!params.data) return;
-      const target = href + (href.includes("?") ? "&" : "?") + "execution=" + encodeURIComponent(params.data.execution);
+      const target = window.phasedock.dom.at(href) + (href.includes("?") ? "&" : "?") + "execution=" + encodeURIComponent(params.data.execution);
       if (event.ctrlKey || event.metaKey) window.open(target, "_blank");
       else go(target);
     },

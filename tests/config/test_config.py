@@ -64,6 +64,10 @@ def test_switches_on(text):
         ("PHASEDOCK_TASK_THREADS", "-1"),
         ("PHASEDOCK_ALLOWED_VOLUMES", "data"),
         ("PHASEDOCK_ALLOWED_VOLUMES", "/srv/../etc"),
+        ("PHASEDOCK_PREFIX", "/a b"),
+        ("PHASEDOCK_PREFIX", "/a/../b"),
+        ("PHASEDOCK_TRUSTED_PROXY", "nginx"),
+        ("PHASEDOCK_TRUSTED_PROXY", "10.0.0.1/8"),
         ("PHASEDOCK_ALLOWED_PORTS", "0"),
         ("PHASEDOCK_ALLOWED_PORTS", "90-80"),
     ],
@@ -173,3 +177,16 @@ def test_folders_and_ports_for_jobs_are_none_unless_they_are_listed():
     settings = load_settings(given)
     assert settings.allowed_volumes == ("/srv/data", "/scratch")
     assert settings.allowed_ports == ((6006, 6006), (8800, 8899))
+
+
+@pytest.mark.parametrize("password", [" " * 8, "   short   "])
+def test_spaces_do_not_make_a_password_long(password, refuses):
+    with refuses(SettingsError):
+        load_settings({"PHASEDOCK_PASSWORD": password})
+
+
+@pytest.mark.parametrize(("text", "prefix"), [("pd", "/pd"), ("/a/b/", "/a/b"), ("/", "")])
+def test_a_prefix_is_a_path_without_a_slash_at_its_end(text, prefix):
+    settings = load_settings({"PHASEDOCK_PREFIX": text})
+    assert settings.prefix == prefix
+    assert settings.address == f"http://127.0.0.1:8050{prefix}"

@@ -13,7 +13,7 @@ import dash
 import dash_mantine_components as dmc
 from dash import Input, Output, State, html
 
-from app.context import LOCATION, Choice, find_choice
+from app.context import LOCATION, Choice, find_choice, own_path
 from app.figures.provisioning.frontier import frontier
 from app.pages.provisioning import exports, results
 from app.pages.provisioning.by_phase import phases_card
@@ -328,7 +328,7 @@ def register(app: Dash) -> None:
     def finished(task_id: str | None, pathname: str, search: str | None) -> Any:
         """Show the result in place when the task of this page has ended well."""
         query = Query.parse(PATH, search)
-        if pathname != PATH or not task_id or query.get("task") != task_id:
+        if own_path(pathname) != PATH or not task_id or query.get("task") != task_id:
             return dash.no_update
         return f"?{query.search(task=None)}" if results.is_done(task_id) else dash.no_update
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import ALL, ClientsideFunction, Input, Output, State, dcc, html, set_props
 
-from app.context import LOCATION, workspace
+from app.context import LOCATION, own_path, workspace
 from app.pages.runs import builder, exports, ledger, listing, loads, stored
 from app.pages.runs.builder import build_page, find
 from app.pages.runs.experiment import experiment_page, has_new_seeds, head, is_polled, results_mark
@@ -130,7 +130,7 @@ def _register_compare(app: Dash) -> None:
 def choose(values: list[str | None], ids: list[dict[str, str]], search: str | None, pathname: str) -> Any:
     """Put the chosen baseline, policy or job into the address, unless it is there already."""
     view = View.read(Query.parse(PATH, search))
-    if pathname != PATH or not ids or view.experiment is None:
+    if own_path(pathname) != PATH or not ids or view.experiment is None:
         return dash.no_update
     selection = select(workspace().runs.experiment(view.experiment), view)
     chosen = {each["name"]: value for each, value in zip(ids, values, strict=True)}
@@ -153,7 +153,7 @@ def follow(
     """
     query = Query.parse(PATH, search)
     view = View.read(query)
-    if pathname != PATH or view.subpage != EXPERIMENT or view.experiment is None:
+    if own_path(pathname) != PATH or view.subpage != EXPERIMENT or view.experiment is None:
         return dash.no_update
     at, info = time.time(), workspace().runs.experiment(view.experiment)
     runs = is_polled(info)

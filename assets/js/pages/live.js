@@ -53,7 +53,7 @@
     if (wanted.length) query.set("charts", wanted.join(","));
     if (live.charts.lacking(page)) query.set("fresh", "1");
     if (page.node.dataset.model) query.set("model", page.node.dataset.model);
-    return "/api/live/" + encodeURIComponent(page.engine) + "?" + query;
+    return window.phasedock.dom.at("/api/live/" + encodeURIComponent(page.engine) + "?" + query);
   }
 
   async function ask(page) {

@@ -110,7 +110,7 @@
   function cancel(entry) {
     entry.cancelled = true;
     if (entry.request) entry.request.abort();
-    if (entry.id) fetch("/api/uploads/" + entry.id, { method: "DELETE" });
+    if (entry.id) fetch(window.phasedock.dom.at("/api/uploads/" + entry.id), { method: "DELETE" });
     forget(entry);
     settle(entry);
     startNextUpload();
@@ -135,7 +135,7 @@
     entry.state = "sends";
     let answer;
     try {
-      answer = await fetch("/api/uploads", {
+      answer = await fetch(window.phasedock.dom.at("/api/uploads"), {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ name: entry.file.name, size: entry.file.size }),
@@ -146,12 +146,12 @@
     const text = await answer.text();
     if (!answer.ok) return entry.cancelled ? undefined : fail(entry, sentence(text, answer.status));
     entry.id = JSON.parse(text).id;
-    if (entry.cancelled) return void fetch("/api/uploads/" + entry.id, { method: "DELETE" });
+    if (entry.cancelled) return void fetch(window.phasedock.dom.at("/api/uploads/" + entry.id), { method: "DELETE" });
     send(entry);
   }
   function send(entry) {
     const request = (entry.request = new XMLHttpRequest());
-    request.open("PUT", "/api/uploads/" + entry.id);
+    request.open("PUT", window.phasedock.dom.at("/api/uploads/" + entry.id));
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.upload.onprogress = function (event) {
       entry.sent = event.loaded;

@@ -179,3 +179,60 @@ def test_the_shell_offers_to_sign_out_only_where_there_is_a_password(password):
 def test_no_cell_is_taken_for_a_formula(cell, written):
     assert safe_cell(cell) == written
     assert list(render_csv(Table("t", [Column("a")], [(cell,)])))[1].startswith(str(written)[0])
+
+
+def test_signing_out_ends_every_copy_of_the_cookie_and_no_other_session(tmp_path):
+    client, elsewhere = (signed_in(tmp_path, "correct horse") for _ in range(2))
+    cookie = client.get_cookie("session", domain="127.0.0.1")
+    assert cookie is not None
+    client.post("/logout", base_url=LOCAL, headers={"Origin": LOCAL})
+    copied = server(tmp_path, password="correct horse").test_client()
+    copied.set_cookie("session", cookie.value, domain="127.0.0.1")
+    assert copied.get("/thing", base_url=LOCAL).status_code == 401
+    assert elsewhere.get("/thing", base_url=LOCAL).status_code == 200
+
+
+def test_the_sign_in_page_may_load_nothing_from_elsewhere(tmp_path):
+    answer = server(tmp_path, password="correct horse").test_client().get("/login", base_url=LOCAL)
+    assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
+
+
+def test_the_cookie_stays_on_tls_where_the_browser_came_over_tls(tmp_path):
+    client = server(tmp_path, password="correct horse").test_client()
+    for scheme, secure in (("http", False), ("https", True)):
+        data = {"password": "correct horse"}
+        answer = client.post("/login", base_url=f"{scheme}://127.0.0.1:8050", data=data)
+        assert ("Secure" in answer.headers["Set-Cookie"]) is secure
+
+
+NAVIGATES = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize(
+    ("path", "how", "status"),
+    [
+        ("/page", NAVIGATES, 200),
+        ("/page", {"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}, 403),
+        ("/page", NAVIGATES | {"Sec-Fetch-Dest": "iframe"}, 403),
+        ("/api/live/box", NAVIGATES, 403),
+        ("/api/live/box", {"Sec-Fetch-Mode": "no-cors"}, 403),
+        ("/_dash-layout", NAVIGATES, 403),
+    ],
+)
+def test_other_sites_may_link_to_pages_and_do_nothing_else(tmp_path, site, path, how, status):
+    made = server(tmp_path)
+    for address in ("/api/live/box", "/_dash-layout"):
+        made.add_url_rule(address, address, lambda: "sampling starts")
+    client = made.test_client()
+    assert client.get(path, base_url=LOCAL, headers={"Sec-Fetch-Site": site, **how}).status_code == status
+    assert client.get(path, base_url=LOCAL, headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200
+
+
+def test_a_browser_is_told_on_a_page_which_name_to_allow(tmp_path, sentence):
+    asks = {"Host": "box.example:8080", "Accept": "text/html,*/*"}
+    answer = server(tmp_path).test_client().get("/page", headers=asks)
+    assert (answer.status_code, answer.mimetype) == (403, "text/html")
+    assert "PHASEDOCK_ALLOWED_HOSTS=box.example" in answer.text
+    asks = {"Host": "<b>", "Accept": "text/html"}
+    assert "<b>" not in server(tmp_path).test_client().get("/page", headers=asks).text
