@@ -50,9 +50,10 @@ def serve(as_json: Json = False) -> None:
     """Start web and worker, and print the address to open. Ctrl+C ends both."""
     settings = load_settings()
     from core.bootstrap import open_workspace
-    from core.cli.supervisor import check_port, log_to
+    from core.cli.supervisor import check_port, end_leftovers, log_to
     from core.cli.supervisor import serve as run
 
+    end_leftovers(settings.home)
     check_port(settings)
     workspace = open_workspace(settings)
     workspace.sweep()

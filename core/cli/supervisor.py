@@ -3,7 +3,8 @@
 A process that ends by itself before it ever came up cannot do its work (its settings, its port), and
 ends all; so does a signal. Any other death is an accident, and the others can go on meanwhile. What a
 dead process leaves behind (gunicorn's worker holds the port after its master was killed) is killed
-before it is started again.
+before it is started again. When the supervisor itself is killed, Linux sends its processes SIGTERM; what
+survives that, the next start for the same home folder ends.
 """
 
 from __future__ import annotations
@@ -66,6 +67,19 @@ class RestartTimes:
         return min(self.first_delay * 2.0 ** min(max(short_lives - 1, 0), 60), self.longest_delay)
 
 
+_TIED = """
+import ctypes, os, sys
+try:
+    ctypes.CDLL(None).prctl(1, 15)  # PR_SET_PDEATHSIG, SIGTERM
+except (OSError, AttributeError):
+    pass
+if os.getppid() != int(sys.argv[1]):
+    sys.exit(1)
+os.execl("/bin/sh", "sh", "-c", sys.argv[2])
+"""
+"""Becomes a command that Linux ends with the process that started it; elsewhere it is only the command."""
+
+
 class Supervised:
     """One process under a name: at most one lives at a time."""
 
@@ -82,9 +96,8 @@ class Supervised:
 
     def start(self, environment: Mapping[str, str], folder: Path) -> None:
         """Start the process; without a shell in between, so that signals reach it."""
-        process = subprocess.Popen(  # noqa: S602 - the Procfile is part of the program
-            f"exec {self._command}",
-            shell=True,
+        process = subprocess.Popen(  # noqa: S603 - the Procfile is part of the program
+            [sys.executable, "-S", "-c", _TIED, str(os.getpid()), f"exec {self._command}"],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
@@ -250,6 +263,36 @@ def _signals(on_signal: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+_HOME, _SUPERVISOR = "PHASEDOCK_SERVED_HOME", "PHASEDOCK_SERVED_BY"
+"""Mark the processes of a supervisor in their environment, which Linux shows to their user."""
+
+
+def end_leftovers(home: Path, grace: float = RestartTimes.grace) -> int:
+    """End processes that a supervisor of this home folder left when it was killed; returns their number."""
+    found = _leftovers(home)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in _leftovers(home):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+        deadline = time.monotonic() + grace
+        while _leftovers(home) and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+    return len(found)
+
+
+def _leftovers(home: Path) -> list[int]:
+    """Processes that carry the mark of this home and whose supervisor is gone."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError):
+            variables = (folder / "environ").read_bytes().split(b"\0")
+            marks = dict(each.split(b"=", 1) for each in variables if b"=" in each)
+            ours = marks.get(_HOME.encode()) == os.fsencode(home)
+            if ours and not Path("/proc", os.fsdecode(marks.get(_SUPERVISOR.encode(), b"-"))).exists():
+                found.append(int(folder.name))
+    return [pid for pid in found if pid != os.getpid()]
+
+
 ROOT = Path(__file__).resolve().parents[2]
 _STARTUP_TIMEOUT = 120.0
 
@@ -328,7 +371,7 @@ def serve(
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    environment = child_environment(settings)
+    environment = child_environment(settings) | {_HOME: str(settings.home), _SUPERVISOR: str(os.getpid())}
     beside = str(Path(sys.executable).parent)
     environment["PATH"] = os.pathsep.join([beside, environment.get("PATH", os.defpath)])
     return environment

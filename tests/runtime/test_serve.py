@@ -4,6 +4,7 @@ import http.server
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -92,6 +93,71 @@ def test_what_does_not_heed_the_end_is_killed(settings, tmp_path, monkeypatch):
     announce = stop_when((tmp_path / "deaf").exists)
     assert serving.serve(settings, announce, root=tmp_path, times=replace(QUICK, grace=0.1)) == 0
     assert time.monotonic() - began < 10
+
+
+SERVES = """
+import sys
+from pathlib import Path
+from core.cli import supervisor
+from core.config import Settings
+supervisor.wait_until_serving = lambda _: True
+home = Path(sys.argv[1])
+supervisor.serve(Settings(home=home), lambda _: None, root=home)
+"""
+
+
+@pytest.fixture
+def killed_serve(tmp_path):
+    """Kill a `serve` of its own with SIGKILL once its process is up; gives the process's id."""
+
+    def serve_and_kill(line):
+        (tmp_path / "pid").unlink(missing_ok=True)
+        procfile(tmp_path, web=f"sh -c '{line}'")
+        process = subprocess.Popen([sys.executable, "-c", SERVES, str(tmp_path)], cwd=supervisor.ROOT)
+        until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
+        process.kill()
+        process.wait()
+        return int((tmp_path / "pid").read_text())
+
+    return serve_and_kill
+
+
+def lives(pid):
+    return Path(f"/proc/{pid}/environ").exists() and Path(f"/proc/{pid}/cmdline").read_bytes() != b""
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="processes end with their parent on Linux only")
+
+
+@linux
+def test_processes_end_with_a_supervisor_that_is_killed(killed_serve):
+    pid = killed_serve("echo $$ > pid; exec sleep 60")
+    until(lambda: not lives(pid))
+
+
+@linux
+def test_the_next_start_ends_what_a_killed_supervisor_of_its_home_left(killed_serve, tmp_path):
+    pid = killed_serve('trap "" TERM; echo $$ > pid; while true; do sleep 0.1; done')
+    assert lives(pid)
+    assert supervisor.end_leftovers(tmp_path / "another", grace=0.1) == 0
+    assert lives(pid)
+    assert supervisor.end_leftovers(tmp_path, grace=0.3) >= 1
+    until(lambda: not lives(pid))
+
+
+@linux
+def test_a_supervisor_that_runs_keeps_its_processes(settings, tmp_path, monkeypatch):
+    monkeypatch.setattr(serving, "wait_until_serving", lambda _: True)
+    procfile(tmp_path, web="sh -c 'touch up; sleep 60'")
+    ended = []
+
+    def announce(ready):
+        until((tmp_path / "up").exists)
+        ended.append(supervisor.end_leftovers(settings.home, grace=0.1))
+        stop_when(lambda: True)(ready)
+
+    assert serving.serve(settings, announce, root=tmp_path, times=QUICK) == 0
+    assert ended == [0]
 
 
 @pytest.mark.parametrize(
