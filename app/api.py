@@ -37,16 +37,23 @@ def healthz() -> Response:
 @blueprint.post("/api/uploads")
 def begin_upload() -> Response:
     """Announce a file by name and size; the answer has the id to send it to."""
-    body: Any = request.get_json(silent=True) or {}
-    name, size = body.get("name"), body.get("size")
-    if not isinstance(name, str) or not isinstance(size, int):
+    body: Any = request.get_json(silent=True)
+    name, size = (body.get("name"), body.get("size")) if isinstance(body, dict) else (None, None)
+    if not isinstance(name, str) or type(size) is not int or abs(size) >= 2**63:
         raise InputError("An upload needs a name and a size.", 'Send {"name": "traces.csv", "size": 1234}.')
     return jsonify(id=workspace().uploads.begin(name, size))
 
 
 def _body() -> Iterator[bytes]:
-    while chunk := request.stream.read(_CHUNK):
+    while chunk := _next_chunk():
         yield chunk
+
+
+def _next_chunk() -> bytes:
+    try:
+        return request.stream.read(_CHUNK)
+    except Exception as error:  # each server has errors of its own for a body that is not well-formed
+        raise InputError("The file did not arrive whole.", "Send it again.") from error
 
 
 @blueprint.put("/api/uploads/<upload_id>")

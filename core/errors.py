@@ -18,12 +18,21 @@ if TYPE_CHECKING:
 
 MAX_SENTENCE_LENGTH = 400
 _MAX_QUOTED, _MAX_LISTED = 60, 160
+_MAX_PATH = 200
+_OVERLONG_QUOTE = re.compile(f"“([^“”]{{{_MAX_PATH - 1}}})[^“”]{{2,}}”")
 _LONG_QUOTE = re.compile(f"“([^“”]{{{_MAX_QUOTED - 1}}})[^“”]{{2,}}”")
 
 
 def shorten_sentence(sentence: str) -> str:
     """Shorten a sentence to `MAX_SENTENCE_LENGTH` characters: long quotations cut, no control characters."""
-    short = _LONG_QUOTE.sub(r"“\1…”", without_controls(sentence))
+    return _bounded(_LONG_QUOTE.sub(r"“\1…”", without_controls(sentence)))
+
+
+def _bounded(sentence: str) -> str:
+    """Cut a sentence to `MAX_SENTENCE_LENGTH` characters; quotations are cut first, but paths stay whole."""
+    if len(sentence) <= MAX_SENTENCE_LENGTH:
+        return sentence
+    short = _OVERLONG_QUOTE.sub(r"“\1…”", sentence)
     return short if len(short) <= MAX_SENTENCE_LENGTH else short[: MAX_SENTENCE_LENGTH - 1] + "…"
 
 
@@ -39,12 +48,12 @@ def format_names(names: Iterable[str]) -> str:
 
 
 class PhaseDockError(Exception):
-    """Base of all errors that PhaseDock raises on purpose."""
+    """Base of all errors that PhaseDock raises on purpose; its sentences are cut to a readable length."""
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = _bounded(message)
+        self.hint = _bounded(hint)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         """Both sentences, as a command line prints them."""

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 
     Tables: TypeAlias = Callable[[str], str]
 
+MAX_WORKERS = 100_000
+"""In all groups together: each has a name and a state of its own."""
+
 
 def published(value: Any) -> tuple[PublishedFigure, ...]:
     """Read published figures; figures of policies that the experiment lacks are stored but not shown."""
@@ -201,6 +204,12 @@ def _workers(value: Any) -> tuple[WorkerGroup, ...]:
     names: set[str] = set()
     for place, each in groups:
         group = read_settings(WorkerGroup, require_mapping(each, place, "A worker"), place, "A worker")
+        if group.count + len(names) > MAX_WORKERS:
+            raise SpecError(
+                place,
+                f"The experiment has more than {MAX_WORKERS:,} workers.",
+                "Describe fewer, or larger ones.",
+            )
         repeated = names & set(group.names)
         if repeated:
             raise SpecError(place, f"There are two workers “{min(repeated)}”.", "Give each its own id.")

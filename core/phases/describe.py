@@ -95,7 +95,7 @@ class PhaseStatistics:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> PhaseStatistics:
-        """Read statistics back."""
+        """Read statistics back. Raises KeyError, TypeError or ValueError if they cannot be."""
         features = tuple(
             FeatureStatistics(
                 name=str(each["name"]),
@@ -107,6 +107,8 @@ class PhaseStatistics:
             )
             for each in values["features"]
         )
+        if min(values["samples"], values["runs"]) < 0 or not 0 <= values["share"] <= 1 + 1e-6:
+            raise ValueError("a count below 0, or a share outside 0 to 1")
         idle = values.get("gpu_idle")  # models made before there were GPUs have none
         return cls(
             phase=int(values["phase"]),

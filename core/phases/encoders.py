@@ -31,6 +31,9 @@ Codes = npt.NDArray[np.float32]
 Labels = npt.NDArray[np.int16]
 Arrays = dict[str, npt.NDArray[Any]]
 
+MAX_CODE = 4_096
+"""The longest code of a model from a file: eight times the longest that is trained here."""
+
 
 class Encoder(Protocol):
     """A fitted encoder."""
@@ -175,8 +178,9 @@ class CrbmEncoder(_Affine):
         Raises
         ------
         InputError
-            If their shapes do not fit together.
+            If their shapes do not fit together, or the code is longer than `MAX_CODE`.
         """
+        _check_code(len(arrays["W"]))
         parts = [
             np.ascontiguousarray(arrays[key], np.float32)
             for key in ("W", "A", "B", "visible_bias", "hidden_bias")
@@ -249,8 +253,9 @@ class PcaEncoder(_Affine):
         Raises
         ------
         InputError
-            If their shapes do not fit together.
+            If their shapes do not fit together, or the code is longer than `MAX_CODE`.
         """
+        _check_code(len(arrays["components"]))
         components = np.ascontiguousarray(arrays["components"], np.float32)
         mean = np.ascontiguousarray(arrays["mean"], np.float32)
         fits = components.ndim == 2 and mean.shape == components.shape[1:] and mean.size and components.size
@@ -260,6 +265,15 @@ class PcaEncoder(_Affine):
                 "Export the model again.",
             )
         return cls(components, mean, features)
+
+
+def _check_code(length: int) -> None:
+    """Refuse a code that would take minutes for each labelling."""
+    if length > MAX_CODE:
+        raise InputError(
+            f"The model's code has {length:,} numbers; at most {MAX_CODE:,} can be used.",
+            "Train a model with fewer hidden units or components.",
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from core.workspace.trace_sets import TraceLibrary
 
 
+_MAX_KEY = 64
+
+
 @dataclass(frozen=True)
 class StoredEvaluation:
     """A comparison that was made."""
@@ -192,7 +195,7 @@ class Evaluations:
 
         Raises NotFoundError if it is not kept any more.
         """
-        stored = self._read(key) if key.isalnum() else None
+        stored = self._read(key) if key.isalnum() and len(key) <= _MAX_KEY else None
         if stored is None:
             raise NotFoundError("This comparison of policies no longer exists.", "Run it again.")
         return stored

@@ -54,8 +54,9 @@ def safe_name(name: str) -> str:
     It has no folders and no control characters, is not hidden, and keeps its suffix however long it was.
     """
     base = unicodedata.normalize("NFC", name).replace("\\", "/").rsplit("/", 1)[-1]
-    base = re.sub(r"[\x00-\x1f\x7f<>:\"|?*]", "_", base).strip(" .") or "file"
-    base = "".join(char for char in base if unicodedata.category(char) not in ("Cs", "Cf", "Cc")) or "file"
+    base = re.sub(r"[\x00-\x1f\x7f<>:\"|?*]", "_", base)
+    base = "".join(char for char in base if unicodedata.category(char) not in ("Cs", "Cf", "Cc"))
+    base = base.strip(" .") or "file"
     suffix = _SUFFIXES.search(base)
     cut = suffix.start() if suffix and suffix.start() > 0 else len(base)
     room = _LONGEST_NAME - len(base[cut:].encode())

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.errors import MAX_SENTENCE_LENGTH, InputError
 from core.experiments.parts import Arrivals, Containers, DrawnJobs, JobKind, ListedJob, WorkerGroup, World
 from core.experiments.scenarios import scenario
 from core.experiments.spec import Arm, Experiment
@@ -330,3 +331,19 @@ def test_a_policy_may_have_threads_of_its_own(refuses):
 def test_what_only_a_simulator_can_run_is_refused(was, wrong, refuses):
     with refuses(InputError):
         read_experiment(REAL.replace(was, wrong))
+
+
+def test_workers_are_counted_before_they_are_named():
+    groups = "\n".join(f"  - {{id: g{n}, count: 100000, cores: 1}}" for n in range(100))
+    began = time.monotonic()
+    assert "100,000 workers" in refused(f"version: 1\nname: many\nworkers:\n{groups}\n").message
+    assert time.monotonic() - began < 5
+
+
+def test_no_sentence_is_longer_than_a_screen():
+    for text in (
+        "version: 1\nname: a\n" + "x" * 70_000 + ": 1",
+        f"version: 1\nname: a\nworkers: {{{'y' * 1_000}: 1}}",
+    ):
+        error = refused(text)
+        assert max(len(error.message), len(error.hint)) <= MAX_SENTENCE_LENGTH

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import io
 import json
+import math
 import zipfile
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from core.errors import InputError
 from core.files import load_model, model_archive, model_fingerprint, read_model_archive, save_model
 from core.files.phase_models import archive as module
 from core.phases import PhaseSettings, expand, fit, predict
+from core.phases.encoders import MAX_CODE
 from tests.examples import fewer
 from tests.phases.making import three_phases
 
@@ -215,6 +217,8 @@ def test_arrays_that_cannot_be_are_refused(model, change):
         {"expansions": [{"phase": 0, "ids": [3, 4]}]},
         {"expansions": 4},
         {"origin": None, "encoder": None},
+        {"origin": "\ud800"},
+        {"phase_names": {"0": "\udfff"}},
     ],
 )
 def test_facts_that_cannot_be_are_refused(model, facts):
@@ -262,3 +266,53 @@ def test_half_a_folder_is_not_a_model(model, tmp_path, refuses):
     (tmp_path / "m" / "arrays.npz").unlink()
     with refuses(InputError):
         load_model(tmp_path / "m")
+
+
+def without(model, part, name, value):
+    """The model whose facts have another value of one name in a part of theirs."""
+    facts = json.loads(parts_of(model)["model.json"])[part]
+    return changed(
+        model,
+        **{
+            part: [{**facts[0], name: value}, *facts[1:]]
+            if isinstance(facts, list)
+            else {**facts, name: value}
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        *(("training", name, -1) for name in ("n_samples", "n_executions", "n_codes", "period")),
+        *(("training", "period", value) for value in (math.nan, math.inf)),
+        ("training", "errors", [math.nan]),
+        *(("statistics", name, -1) for name in ("samples", "runs", "share")),
+        ("statistics", "median_stay", math.inf),
+        ("settings", "learning_rate", math.nan),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(model, part, name, value):
+    assert refused(without(model, part, name, value))
+
+
+def test_a_number_too_large_for_any_computer_is_refused(model):
+    parts = parts_of(model)
+    text = json.dumps({**json.loads(parts["model.json"]), "extra": 12345.5}).replace("12345.5", "1e999")
+    assert "damaged" in refused(zipped({**parts, "model.json": text.encode()}))
+
+
+@pytest.mark.parametrize("encoder", ["crbm", "pca"])
+def test_codes_longer_than_any_trained_here_are_refused(traces, encoder):
+    def long(a):
+        """The same code, repeated as zeros: small in a zip, slow to compute."""
+        n = MAX_CODE + 1
+        tall = {
+            k: np.zeros((n, *a[k].shape[1:]), np.float32)
+            for k in ("encoder_W", "encoder_B", "encoder_hidden_bias", "encoder_components")
+            if k in a
+        }
+        return {**a, **tall, "centres": np.zeros((len(a["centres"]), n), np.float32)}
+
+    model = fit(traces, PhaseSettings(phases=3, encoder=encoder, epochs=1))
+    assert f"{MAX_CODE:,}" in refused(with_arrays(model, long))

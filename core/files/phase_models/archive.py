@@ -118,7 +118,7 @@ def _expanded(model: PhaseModel, facts: dict[str, Any], centres: npt.NDArray[np.
 
 
 def _record(values: dict[str, Any]) -> TrainingRecord:
-    return TrainingRecord(
+    record = TrainingRecord(
         errors=tuple(float(error) for error in values["errors"]),
         n_samples=int(values["n_samples"]),
         n_executions=int(values["n_executions"]),
@@ -128,6 +128,9 @@ def _record(values: dict[str, Any]) -> TrainingRecord:
         ranges=tuple((float(low), float(high)) for low, high in values.get("ranges", ())),
         limits=tuple(map(float, values.get("limits", ()))),
     )
+    if min(record.n_samples, record.n_executions, record.n_codes) < 0 or record.period < 0:
+        raise ValueError("training")
+    return record
 
 
 FORMAT, VERSION = "phasedock-model", 1
@@ -313,7 +316,18 @@ def _facts(data: bytes) -> Any:
             f"The model's description has more than {MAX_VALUES:,} values or {MAX_FACTS // 2**20} MiB.",
             REMEDY,
         )
-    return json.loads(data)
+    facts = json.loads(data, parse_constant=_finite, parse_float=_finite)
+    json.dumps(
+        facts, ensure_ascii=False
+    ).encode()  # a lone surrogate could not be shown or stored: ValueError
+    return facts
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
 
 
 def _check_version(facts: Any) -> None:
