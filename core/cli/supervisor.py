@@ -267,7 +267,7 @@ _HOME, _SUPERVISOR = "PHASEDOCK_SERVED_HOME", "PHASEDOCK_SERVED_BY"
 """Mark the processes of a supervisor in their environment, which Linux shows to their user."""
 
 
-def end_leftovers(home: Path, grace: float = RestartTimes.grace) -> int:
+def end_leftovers(home: Path, grace: float = 5.0) -> int:
     """End processes that a supervisor of this home folder left when it was killed; returns their number."""
     found = _leftovers(home)
     for number in (signal.SIGTERM, signal.SIGKILL):
