@@ -95,7 +95,7 @@ def merge_short_runs(  # noqa: C901, PLR0912  # a compiled loop: its parts share
         phase[at] = phase[root]
 
 
-MAX_TIME_SHARE, FEWEST = 0.15, 0.2
+MAX_TIME_SHARE, FEWEST = 0.3, 0.2
 WORTH_COMPILING = 20_000
 
 
@@ -134,7 +134,7 @@ def with_minimum_dwell(traces: TraceSet, labels: Labels, minimum: float) -> Labe
 def suggested_minimum_dwell(runs: Runs, period: float) -> float:
     """Return the minimum dwell time that the segments suggest, in seconds; 0 where they do not flicker.
 
-    Segments flicker where no phase has more than 15% of its own time in segments as short, so that a phase
+    Segments flicker where no phase has more than 30% of its own time in segments as short, so that a phase
     that is brief by nature is kept. The minimum is one sampling period above the longest of them, and at most
     the shortest of the others. Where fewer than a fifth of all segments flicker, it is 0.
 

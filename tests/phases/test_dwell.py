@@ -92,6 +92,13 @@ def test_segments_that_flicker_suggest_a_minimum_and_no_phase_is_lost_by_it():
         assert (kept == phase).sum() >= 0.85 * (marked == phase).sum()
 
 
+def test_a_phase_that_loses_a_fifth_of_its_time_to_another_still_flickers():
+    traces, marked = labelled(([0] * 30 + [2, 1] * 5 + [2] * 20 + [1] * 30) * 3)
+    minimum = suggested_minimum_dwell(phase_runs(traces, marked), traces.period)
+    kept = with_minimum_dwell(traces, marked, minimum)
+    assert phase_runs(traces, kept).phase.tolist() == [0, 2, 1] * 3
+
+
 @pytest.mark.parametrize(
     "labels",
     [
