@@ -14,7 +14,7 @@ import pytest
 from app.context import workspace
 from app.pages.phases import naming
 from app.pages.phases.executions import View, execution_heading, execution_timeline
-from app.pages.phases.page import details, dwell_picker, lanes_menu, layout
+from app.pages.phases.page import details, dwell_picker, lanes_menu, layout, raw_button
 from app.ui.nothing_yet import drift_notice
 from app.ui.phases import execution_rows
 from core.phases.drift import MAX_STRANGE_SHARE
@@ -148,6 +148,16 @@ def test_the_minimum_dwell_time_is_in_the_address_and_can_be_turned_off(place, t
     assert "Segments ≥ 1 min 35 s" in str(dwell_picker(smooth))
     assert "Segments as labelled" in str(dwell_picker(smooth))
     assert "segments shorter than 1 min 35 s merged" in str(details(smooth)[2])
+
+
+def test_raw_segments_are_one_click_away_where_segments_flicker(place, traces, model):
+    suggested = place.labels.default_dwell(traces.id, model.id)
+    smooth, raw = (raw_button(View.of(traces.id, model.id, query)) for query in ({}, {"dwell": "0"}))
+    for button, pressed in ((smooth, "false"), (raw, "true")):
+        props = button.to_plotly_json()["props"]
+        assert props["disabled"] is (not suggested)
+        assert props["data-smooth"] == f"{suggested:g}"
+        assert props["aria-pressed"] == (pressed if suggested else "true")
 
 
 def test_times_that_are_written_the_same_are_one_choice(view):

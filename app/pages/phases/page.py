@@ -97,6 +97,24 @@ def dwell_picker(view: View) -> Node:
     )
 
 
+def raw_button(view: View) -> Node:
+    """One click from smoothed segments to those as labelled, and back; disabled where they do not flicker."""
+    smooth = workspace().labels.default_dwell(view.traces, view.model) or view.dwell
+    shorter = (
+        f"shorter than {format_duration(smooth)}" if smooth else "too short to mean anything: there are none"
+    )
+    return html.Button(
+        "Raw",
+        id="raw",
+        type="button",
+        className="btn",
+        title=f"Segments as the model labels them, with those {shorter}",
+        disabled=not smooth,
+        **{"data-smooth": f"{smooth:g}"},
+        **aria(pressed="false" if view.dwell else "true"),
+    )
+
+
 def _label(value: str, suggested: str, seconds: float) -> str:
     text = f"Segments ≥ {format_duration(seconds)}"
     return f"{text}, suggested" if value == suggested else text
@@ -277,6 +295,20 @@ def _register_timeline(app: Dash) -> None:
         prevent_initial_call=True,
     )
     app.clientside_callback(
+        ClientsideFunction("phases", "raw"),
+        Output("dwell", "value"),
+        Input("raw", "n_clicks"),
+        State("raw", "data-smooth"),
+        State("dwell", "value"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("phases", "pressed"),
+        Output("raw", "aria-pressed"),
+        Input("dwell", "value"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
         ClientsideFunction("phases", "zoomOut"),
         Output("zoom-out", "disabled"),
         Input("zoom-out", "n_clicks"),
@@ -383,7 +415,7 @@ def _head(choice: Choice, model: ModelInfo, view: View) -> Node:
     href = address("/models", choice, expand=phase_number(phase))
     expand = link_button("Expand a phase", href, "hierarchy-2")
     lead = f"{len(model.phases)} phases, {numbered}"
-    return page_head("Phases", lead, [dwell_picker(view), expand])
+    return page_head("Phases", lead, [dwell_picker(view), raw_button(view), expand])
 
 
 PAGE = Page(

@@ -146,6 +146,15 @@
       }[by];
       return rows.slice().sort(compare);
     },
+    /* Segments as labelled, or smoothed again. */
+    raw: function (_clicks, smooth, dwell) {
+      return dwell === "0" ? smooth : "0";
+    },
+
+    pressed: function (dwell) {
+      return dwell === "0" ? "true" : "false";
+    },
+
     zoomOut: function () {
       zoomOut();
       return false;
