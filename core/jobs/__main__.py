@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from .agent import Agent
 from .catalogue import CATALOGUE, make
-from .running import DataOptions, Plan, run
+from .course import COURSE_FIELDS, Course
+from .running import Plan, run
 from .threads import fix_pools, set_threads
 
 if TYPE_CHECKING:
@@ -34,11 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checkpoint = chosen.checkpoint
     if checkpoint is None and agent.folder is not None:
         checkpoint = agent.folder / f"checkpoint{program.suffix}"
-    options = DataOptions(chosen.load, chosen.augment, chosen.renew, chosen.judge, chosen.second)
+    course = Course(**{name: getattr(chosen, name) for name, _, _ in COURSE_FIELDS})
     try:
-        run(program, Plan(chosen.steps, checkpoint, chosen.every, options, chosen.seed), agent, _print_line)
-    except ValueError as error:
-        if options.is_default:
+        run(program, Plan(chosen.steps, checkpoint, chosen.every, course, chosen.seed), agent, _print_line)
+    except (ValueError, FileNotFoundError) as error:
+        if not course.shards:
             raise
         _print_line(str(error))
         return 2
@@ -86,6 +87,13 @@ def _share(text: str) -> float:
     raise argparse.ArgumentTypeError(f"“{text}” is not a share above 0")
 
 
+def _rate(text: str) -> float:
+    with suppress(ValueError):
+        if 0 <= float(text) < math.inf:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"“{text}” is not a number from 0")
+
+
 def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python3 -m phasedock_jobs",
@@ -111,36 +119,9 @@ def _make_parser() -> argparse.ArgumentParser:
         default="follow",
         help="follow the cores (default), static, or a number",
     )
-    parser.add_argument(
-        "--load",
-        type=_whole_number_parser(0),
-        default=0,
-        help="thousands of images read from files before training (0)",
-    )
-    parser.add_argument(
-        "--augment",
-        type=_whole_number_parser(0),
-        default=0,
-        help="processes that vary the images before epochs (0)",
-    )
-    parser.add_argument(
-        "--renew",
-        type=_whole_number_parser(1),
-        default=1,
-        help="epochs that learn from the same variation (1)",
-    )
-    parser.add_argument(
-        "--judge",
-        type=_whole_number_parser(0),
-        default=0,
-        help="thousands of images looked at after each epoch (as usual)",
-    )
-    parser.add_argument(
-        "--second",
-        type=_share,
-        default=1.0,
-        help="share of the steps after which batches grow (1: never)",
-    )
+    for name, default, text in COURSE_FIELDS:
+        kind = _whole_number_parser(0) if isinstance(default, int) else _share if name == "second" else _rate
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, default=default, help=text)
     parser.add_argument(
         "--checkpoint", type=Path, help="the checkpoint's file, where no agent's folder is mounted"
     )

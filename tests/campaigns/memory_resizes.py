@@ -56,11 +56,12 @@ def fit(training, settings, progress):
 
 POLICIES = (Policy("anything", PolicyKind.REACTIVE, "Says anything.", fit, NoSettings),)
 """
+_COURSE = ("--shards", "2", "--workers", "1", "--renew", "1")
 JOBS = {
-    "mlp": ("light", "mlp", "--load", "4", "--augment", "1", "--judge", "8", "--second", "0.5"),
-    "autoencoder": ("light", "autoencoder", "--augment", "1", "--size", "0.5"),
-    "classifier": ("torch", "classifier", "--load", "4", "--augment", "1", "--judge", "8"),
-    "tf-classifier": ("tensorflow", "tf-classifier", "--load", "4", "--augment", "1", "--second", "0.5"),
+    "mlp": ("light", "mlp", *_COURSE, "--judge", "8", "--second", "0.5"),
+    "autoencoder": ("light", "autoencoder", *_COURSE, "--size", "0.5"),
+    "classifier": ("torch", "classifier", *_COURSE, "--judge", "8"),
+    "tf-classifier": ("tensorflow", "tf-classifier", *_COURSE, "--second", "0.5"),
 }
 _STEPS = "100"
 

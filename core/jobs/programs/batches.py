@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,11 +21,31 @@ STEPS_PER_EPOCH = 20
 """Printed steps in which a program sees its data once."""
 
 
+class Pace:
+    """Lets through so much per second, and sleeps otherwise; what was missed is made up for a second at most.
+
+    A rate of 0 is unlimited.
+    """
+
+    def __init__(self, rate: float = 0.0) -> None:
+        self._rate, self._due = rate, time.monotonic()
+
+    def wait(self, amount: float) -> None:
+        """Wait until `amount` may pass."""
+        if self._rate <= 0:
+            return
+        now = time.monotonic()
+        self._due = max(self._due, now - 1.0) + amount / self._rate
+        if self._due > now:
+            time.sleep(self._due - now)
+
+
 class ShuffledOrder:
-    """An endless sequence of 0 … count−1, shuffled anew in each round."""
+    """An endless sequence of 0 … count−1, shuffled anew in each round, at a data loader's pace."""
 
     def __init__(self, count: int, rng: np.random.Generator) -> None:
         self._rng, self._order, self._position = rng, rng.permutation(count), 0
+        self.pace = Pace()
 
     def take(self, count: int) -> Indices:
         """Return the next `count` examples, fewer only at the end of a round."""
@@ -32,7 +53,11 @@ class ShuffledOrder:
             self._order, self._position = self._rng.permutation(len(self._order)), 0
         indices = self._order[self._position : self._position + count]
         self._position += len(indices)
+        self.pace.wait(len(indices))
         return indices
+
+    def __len__(self) -> int:
+        return len(self._order)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return the order and the position in it."""
@@ -61,6 +86,10 @@ class BatchProgram(ABC):
     batch: ClassVar[int] = 64
     default_examples: ClassVar[int]
     """Examples at size 1."""
+    takes_images: ClassVar[bool] = False
+    """Whether its images can be replaced (`core.jobs.course.TakesImages`)."""
+    scale: int = 1
+    """Multiple of its usual examples that a step learns from."""
 
     def __init__(self, seed: int, size: float) -> None:
         self.seed, self.size = seed, size
@@ -96,7 +125,7 @@ class BatchProgram(ABC):
 
     def step(self) -> float:
         """Train on the next twentieth of the data and return the mean loss."""
-        remaining, losses = self.example_count() // STEPS_PER_EPOCH, []
+        remaining, losses = self.scale * self.example_count() // STEPS_PER_EPOCH, []
         while remaining > 0:
             indices = self.order.take(min(remaining, self.batch))
             remaining -= len(indices)

@@ -62,7 +62,8 @@ def generate_digits(
     rng = np.random.default_rng([seed, int(held_out)])
     parts, indices = [], rng.integers(len(images), size=count)
     for start in range(0, count, _CHUNK):
-        parts.append(_vary(images[indices[start : start + _CHUNK]], rng))
+        doubled = np.kron(images[indices[start : start + _CHUNK]], np.ones((1, 2, 2), np.float32))
+        parts.append(move_and_shade(doubled, rng))
         tick()
     return np.concatenate(parts), labels[indices]
 
@@ -73,45 +74,31 @@ def draw_visible_rows(count: int, seed: int, *, held_out: bool = False) -> Label
     return rng.integers(SIDE // 2, SIDE + 1, size=count)
 
 
-def _vary(images: Images, rng: np.random.Generator) -> Images:
-    """Return images (n, 256), doubled in size, moved, scaled in intensity and with noise."""
-    doubled = np.kron(images, np.ones((1, 2, 2), np.float32))
+def move_and_shade(images: Images, rng: np.random.Generator) -> Images:
+    """Return images (n, 16, 16) as (n, 256), moved, scaled in intensity and with noise."""
     moves = rng.integers(-2, 3, size=(len(images), 2))
-    moved = np.stack([np.roll(one, move, (0, 1)) for one, move in zip(doubled, moves, strict=True)])
+    moved = np.stack([np.roll(one, move, (0, 1)) for one, move in zip(images, moves, strict=True)])
     ink = rng.uniform(0.7, 1.1, size=(len(images), 1, 1)).astype(np.float32)
     noise = rng.normal(0, 0.06, size=moved.shape).astype(np.float32)
     varied: Images = np.clip(moved * ink + noise, 0, 1).reshape(len(images), SIDE * SIDE)
     return varied
 
 
-# Distorted digits, as training on images augments them before each epoch. On a grid of 64 × 64 pixels each
+# Distorted digits, as training on images augments them. On a grid of 64 × 64 pixels each
 # image is turned by up to 15 degrees, scaled by up to a tenth, moved by up to two of the final pixels and
 # bent by a smooth field of random displacements; then it is averaged down to 16 × 16. Source: Simard,
 # Steinkraus and Platt, Best practices for convolutional neural networks applied to visual document analysis,
 # ICDAR 2003.
 
 _FINE = 64
-_DISTORTION_CHUNK = 200
 _TURN, _SCALE, _MOVE, _BEND = np.deg2rad(15.0), 0.1, 8.0, 2.5
 _KNOTS = 5
 
 
-def generate_distorted_digits(count: int, seed: tuple[int, ...]) -> tuple[Images, Labels]:
-    """Return `count` distorted training images (count, 256) and their digits."""
-    images, labels = real_digits()
-    images, labels = images[:-HELD_OUT], labels[:-HELD_OUT]
-    rng = np.random.default_rng(seed)
-    indices = rng.integers(len(images), size=count)
-    parts = [
-        _distort(images[indices[at : at + _DISTORTION_CHUNK]], rng)
-        for at in range(0, count, _DISTORTION_CHUNK)
-    ]
-    return np.concatenate(parts), labels[indices]
-
-
-def _distort(images: Images, rng: np.random.Generator) -> Images:
-    n = len(images)
-    fine = np.kron(images, np.ones((1, _FINE // 8, _FINE // 8), np.float32))
+def distort(images: Images, rng: np.random.Generator) -> Images:
+    """Return square images (n, 16, 16) as (n, 256), each turned, scaled, moved and bent."""
+    n, factor = len(images), _FINE // images.shape[-1]
+    fine = np.kron(images, np.ones((1, factor, factor), np.float32))
     turn = rng.uniform(-_TURN, _TURN, n)
     scale = 1 + rng.uniform(-_SCALE, _SCALE, n)
     move = rng.uniform(-_MOVE, _MOVE, (2, n))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..batches import STEPS_PER_EPOCH
+from ..batches import STEPS_PER_EPOCH, ShuffledOrder
 from ..data import SIDE, generate_digits
 from .program import NumpyProgram, backward, dense_layers, forward, softmax
 
@@ -24,6 +24,8 @@ class DigitProgram(NumpyProgram):
     widths: ClassVar[tuple[int, ...]]
     images: ClassVar[int]
     batch: ClassVar[int]
+    takes_images: ClassVar[bool] = True
+    scale: int = 1
 
     def __init__(self, seed: int, size: float) -> None:
         self._seed = seed
@@ -47,8 +49,10 @@ class DigitProgram(NumpyProgram):
         return f"{count} images of {SIDE} x {SIDE} points"
 
     def renew(self, images: Images, labels: Labels) -> None:
-        """Replace the training images."""
+        """Replace the training images, and their order unless it has as many."""
         self._x, self._labels = images, labels
+        if len(self.order) != len(images):
+            self.order = ShuffledOrder(len(images), self.rng)
 
     def set_validation_data(self, images: Images, labels: Labels) -> None:
         """Replace the validation images."""
@@ -56,7 +60,7 @@ class DigitProgram(NumpyProgram):
 
     def step(self) -> float:
         """Train on the next twentieth of the images."""
-        remaining, losses = max(1, self.example_count() // STEPS_PER_EPOCH), []
+        remaining, losses = max(1, self.scale * self.example_count() // STEPS_PER_EPOCH), []
         while remaining > 0:
             indices = self.order.take(min(remaining, self.batch))
             remaining -= len(indices)

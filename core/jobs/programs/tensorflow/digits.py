@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
+from ..batches import ShuffledOrder
 from ..data import SIDE, draw_visible_rows, generate_digits
 from .program import TensorFlowProgram, dense, draw_dense, draw_layer, run_layer, run_layer_until
 
@@ -27,6 +28,8 @@ POINTS, CODE = SIDE * SIDE, 16
 class TensorFlowDigits(TensorFlowProgram):
     """A model of images (n, 256) and their digits (n,)."""
 
+    takes_images = True
+
     def prepare(self, tick: Callable[[], None]) -> str:
         """Make the images, a fifth as many of held-out digits."""
         count = self.example_count()
@@ -35,8 +38,10 @@ class TensorFlowDigits(TensorFlowProgram):
         return f"{count} images of {SIDE} x {SIDE} points"
 
     def renew(self, images: Images, labels: Labels) -> None:
-        """Replace the training images."""
+        """Replace the training images, and their order unless it has as many."""
         self._x, self._labels = images, labels
+        if len(self.order) != len(images):
+            self.order = ShuffledOrder(len(images), self.rng)
 
     def set_validation_data(self, images: Images, labels: Labels) -> None:
         """Replace the validation images."""
@@ -188,6 +193,7 @@ class BidirectionalRNN(Recogniser):
 class DynamicRNN(Recogniser):
     """Reads digits with only their first 8 to 16 rows visible, each to its last row."""
 
+    takes_images = False
     default_examples = 16_000
 
     def initial(self) -> Arrays:

@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from ..batches import ShuffledOrder
 from ..data import SIDE, draw_visible_rows, generate_digits
 from .program import TorchProgram
 
@@ -26,6 +27,8 @@ POINTS = SIDE * SIDE
 class TorchDigits(TorchProgram):
     """A model of images (n, 1, 16, 16) and their digits (n,)."""
 
+    takes_images = True
+
     def prepare(self, tick: Callable[[], None]) -> str:
         """Make the images, a fifth as many of held-out digits."""
         count = self.example_count()
@@ -34,8 +37,10 @@ class TorchDigits(TorchProgram):
         return f"{count} images of {SIDE} x {SIDE} points"
 
     def renew(self, images: Images, labels: Labels) -> None:
-        """Replace the training images."""
+        """Replace the training images, and their order unless it has as many."""
         self._x, self._labels = _tensors(images, labels)
+        if len(self.order) != len(images):
+            self.order = ShuffledOrder(len(images), self.rng)
 
     def set_validation_data(self, images: Images, labels: Labels) -> None:
         """Replace the validation images."""
@@ -143,6 +148,7 @@ class DynamicRNN(TorchDigits):
     A plain recurrent layer (Elman 1990) on packed sequences; what it has read at the end of each decides.
     """
 
+    takes_images = False
     default_examples = 30_000
 
     def parts(self) -> dict[str, Any]:
