@@ -95,7 +95,7 @@ def merge_short_runs(  # noqa: C901, PLR0912  # a compiled loop: its parts share
         phase[at] = phase[root]
 
 
-MAX_TIME_SHARE, FEWEST = 0.3, 0.2
+FEWEST = 0.2
 WORTH_COMPILING = 20_000
 
 
@@ -134,9 +134,10 @@ def with_minimum_dwell(traces: TraceSet, labels: Labels, minimum: float) -> Labe
 def suggested_minimum_dwell(runs: Runs, period: float) -> float:
     """Return the minimum dwell time that the segments suggest, in seconds; 0 where they do not flicker.
 
-    Segments flicker where no phase has more than 30% of its own time in segments as short, so that a phase
-    that is brief by nature is kept. The minimum is one sampling period above the longest of them, and at most
-    the shortest of the others. Where fewer than a fifth of all segments flicker, it is 0.
+    Segments flicker that are less than half as long as the time-weighted median of every phase (half of a
+    phase's time lies in segments of at least that length), so that a phase that is brief by nature is kept.
+    The minimum is one sampling period above the longest of them, and at most the shortest of the others.
+    Where fewer than a fifth of all segments flicker, it is 0.
 
     Parameters
     ----------
@@ -149,9 +150,9 @@ def suggested_minimum_dwell(runs: Runs, period: float) -> float:
     seconds, phases = runs.seconds[labelled], runs.phase[labelled]
     if not len(seconds):
         return 0.0
-    longest = min(_longest_quantile(np.sort(seconds[phases == phase])) for phase in np.unique(phases))
-    # times are stamped late or early: what lacks less than half a period is no shorter
-    flickers = seconds < longest - period / 2
+    typical = min(_time_weighted_median(np.sort(seconds[phases == phase])) for phase in np.unique(phases))
+    # times are stamped late or early
+    flickers = seconds < typical / 2 - period / 100
     if flickers.mean() < FEWEST:
         return 0.0
     above = float(seconds[flickers].max()) + period
@@ -159,8 +160,7 @@ def suggested_minimum_dwell(runs: Runs, period: float) -> float:
     return min(minimum, float(seconds[~flickers].min()))
 
 
-def _longest_quantile(ordered: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-    """The longest of ascending lengths below which at most `MAX_TIME_SHARE` of all time lies."""
+def _time_weighted_median(ordered: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    """The length such that half of all time lies in segments of at most that length, of ascending ones."""
     total = np.cumsum(ordered)
-    at = int(np.searchsorted(total, MAX_TIME_SHARE * total[-1], side="right"))
-    return float(ordered[min(at, len(ordered) - 1)])
+    return float(ordered[int(np.searchsorted(total, total[-1] / 2))])
