@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _CONTAINERS, _DAYS, _DAY = 50, 7, 86_400
 _TRIES = 5
 _LINES = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
-_RECORDED = {"cpu": "cpu_cores", "memory": "memory_bytes", "loss": "loss", "throttled": "throttled"}
+_RECORDED = {"cpu": "cpu_cores", "memory": "memory_bytes", "loss": "loss"}
 
 
 def _used() -> npt.NDArray[np.float32]:

@@ -6,18 +6,24 @@ They are made by ``data/record_jobs.py``, which says how; ``data/README.md`` tel
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from core.errors import NotFoundError
 from core.files.phase_models.archive import load_model, model_fingerprint
+from core.phases import phase_runs, predict, suggested_minimum_dwell, with_minimum_dwell
 from core.reading import read_with_report
 from core.traces.model import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from core.phases import PhaseModel
+    from core.traces.model import TraceSet
     from core.workspace.models import ModelLibrary
     from core.workspace.records import ModelInfo, TraceSetInfo
     from core.workspace.trace_sets import TraceLibrary
@@ -38,6 +44,8 @@ class Sample:
     #: What they are called in a workspace.
     name: str
     model_name: str
+    #: The file with a preview (`Preview`), or empty.
+    preview: str = ""
 
 
 RECORDED = Sample(
@@ -45,8 +53,61 @@ RECORDED = Sample(
     "recorded_jobs.parquet",
     "recorded_jobs_model",
     "Recorded training jobs",
-    "Recorded training jobs, 4 phases",
+    "Recorded training jobs, 5 phases",
+    "recorded_jobs_preview.json",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A sample at a glance, to be shown before it is loaded."""
+
+    #: How many executions it has.
+    executions: int
+    #: Number, name, median cores and median bytes of each phase.
+    phases: tuple[tuple[int, str, float, float], ...]
+    #: One execution of each workload: its workload, seconds, and phases as (share of its length, phase).
+    jobs: tuple[tuple[str, float, tuple[tuple[float, int], ...]], ...]
+
+
+def make_preview(traces: TraceSet, model: PhaseModel) -> Preview:
+    """Return the preview of traces with CPU, memory and workloads, under a model with names."""
+    raw = predict(model, traces)
+    minimum = suggested_minimum_dwell(phase_runs(traces, raw), traces.period)
+    labels = with_minimum_dwell(traces, raw, minimum)
+    cpu, memory = (np.asarray(traces.column(feature.name)) for feature in model.features)
+    phases = tuple(
+        (phase, name, float(np.nanmedian(cpu[labels == phase])), float(np.nanmedian(memory[labels == phase])))
+        for phase, name in model.names.items()
+    )
+    firsts = {workload: at for at, workload in reversed([*enumerate(traces.attributes["workload"])])}
+    jobs = []
+    for workload, at in sorted(firsts.items()):
+        part = slice(int(traces.offsets[at]), int(traces.offsets[at + 1]))
+        begins = np.flatnonzero(np.diff(labels[part], prepend=-9))
+        shares = np.diff([*begins.tolist(), part.stop - part.start]) / (part.stop - part.start)
+        parts = zip(np.round(shares, 4).tolist(), labels[part][begins].tolist(), strict=True)
+        jobs.append((workload, float(traces.time[part][-1] - traces.time[part][0]), tuple(parts)))
+    return Preview(traces.n_executions, phases, tuple(jobs))
+
+
+def read_preview(sample: Sample = RECORDED) -> Preview | None:
+    """Return a sample's preview, or None where it is missing or damaged."""
+    try:
+        facts = json.loads((sample.folder / sample.preview).read_text(encoding="utf-8"))
+        phases = tuple((int(a), str(b), float(c), float(d)) for a, b, c, d in facts["phases"])
+        jobs = tuple(
+            (str(workload), float(seconds), tuple((float(share), int(phase)) for share, phase in parts))
+            for workload, seconds, parts in facts["jobs"]
+        )
+        return Preview(int(facts["executions"]), phases, jobs)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_preview(sample: Sample, preview: Preview) -> None:
+    """Write the preview of a sample."""
+    (sample.folder / sample.preview).write_text(json.dumps(asdict(preview)) + "\n", encoding="utf-8")
 
 
 def load_samples(
@@ -102,6 +163,7 @@ def verify(folder: Path) -> None:
 def write_checksums(sample: Sample) -> None:
     """Write the checksums of a sample's files, for `verify`."""
     files = [sample.folder / sample.traces, *sorted((sample.folder / sample.model).iterdir())]
+    files += [sample.folder / sample.preview] if sample.preview else []
     lines = [f"{_digest(path)}  {path.relative_to(sample.folder).as_posix()}\n" for path in files]
     (sample.folder / CHECKSUMS).write_text("".join(lines), encoding="ascii")
 

@@ -67,7 +67,8 @@ def saving_text(made):
 def test_nothing_is_loaded_until_it_is_asked_for(server):
     shown = text(page.layout())
     for words in (
-        "Start with the sample traces",
+        "What does a training job need, phase by phase?",
+        "Validation",
         "Understand what jobs need",
         "Stop over-allocating",
         "Steer running containers",

@@ -132,7 +132,7 @@ def test_lanes_and_dwell_time_are_chosen_and_kept_in_the_address(page, samples):
     page.get_by_role("option", name="Segments ≥ 1 min 40 s").click()
     expect(page).to_have_url(re.compile("dwell=100"))
     expect(page.locator("#executions .execution .ink3").first).not_to_have_text(segments)
-    page.get_by_role("button", name="Raw").click()
+    page.get_by_role("button", name="Raw", exact=True).click()
     expect(page).to_have_url(re.compile("dwell=0"))
     expect(page.locator("#dwell")).to_have_value("Segments as labelled")
     page.locator("#dwell").click()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import dash
@@ -18,6 +19,7 @@ from app.ui.basics import (
     link_button,
     notice,
     page_head,
+    phase_badge,
     state_badge,
     strip,
     when_changed,
@@ -27,8 +29,9 @@ from app.ui.page import Page, Room, problem, safe_page
 from app.ui.task_card import when
 from core.errors import PhaseDockError
 from core.sampling.values import EngineState
-from core.units import format_number, plural
+from core.units import Unit, format_duration, format_number, format_value, plural
 from core.workspace.records import NO_EXPERIMENT, TaskState
+from core.workspace.samples import read_preview
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -38,21 +41,11 @@ if TYPE_CHECKING:
 
     from core.sampling.values import EngineInfo
     from core.workspace.records import ModelInfo, TaskInfo, TraceSetInfo
+    from core.workspace.samples import Preview
 
 
 _ENGINES = 4
 """Docker hosts that are listed."""
-
-_EXAMPLES: tuple[tuple[tuple[float, int], ...], ...] = (
-    ((0.04, -1), (0.34, 2), (0.04, 4), (0.05, 1), (0.33, 2), (0.08, 4), (0.12, 2)),
-    ((0.03, -1), (0.07, 2), (0.30, 0), (0.20, 1), (0.30, 0), (0.10, 2)),
-    ((0.06, -1), (0.14, 2), (0.40, 1), (0.02, 2), (0.38, 1)),
-    ((0.03, -1), (0.12, 2), (0.20, 4), (0.10, 2), (0.25, 4), (0.30, 2)),
-    ((0.02, -1), (0.05, 3), (0.25, 1), (0.08, 2), (0.60, 0)),
-    ((0.05, -1), (0.50, 2), (0.15, 0), (0.15, 1), (0.15, 0)),
-)
-"""Made-up containers as examples of the colours."""
-
 
 _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...] = (
     (
@@ -94,9 +87,16 @@ _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...
 def fresh_start(*, loading: bool = False, failed: TaskInfo | None = None) -> list[Node]:
     """The page without any trace set."""
     ways = html.Div([_entry_card(*each) for each in _WAYS_IN], className="grid cols-3")
-    hero = card(None, html.Div([_start_with_samples(loading=loading), _example_strips()], className="hero"))
+    preview = _preview()
+    start = _start_with_samples(preview, loading=loading)
+    hero = card(None, html.Div([start, _example_strips(preview)], className="hero"))
     problems = [] if failed is None or loading else [_problem(failed)]
     return [*problems, hero, _heading("Three ways in"), ways, _heading("Found on this machine"), _machine()]
+
+
+@lru_cache(maxsize=1)
+def _preview() -> Preview | None:
+    return read_preview()
 
 
 def _problem(failed: TaskInfo) -> html.Div:
@@ -106,7 +106,11 @@ def _problem(failed: TaskInfo) -> html.Div:
     return notice("bad", f"{message} {hint}", strong="The samples were not loaded.", actions=[see])
 
 
-def _start_with_samples(*, loading: bool) -> html.Div:
+def _start_with_samples(preview: Preview | None, *, loading: bool) -> html.Div:
+    recorded = (
+        "Recorded training jobs" if preview is None else plural(preview.executions, "recorded training job")
+    )
+    jobs = f"{recorded} in containers, with the phases found in them."
     label = ("Loading…", "hourglass") if loading else ("Load samples and model", "player-play")
     ways = [
         button(*label, "primary", id="load-samples", disabled=loading),
@@ -114,25 +118,51 @@ def _start_with_samples(*, loading: bool) -> html.Div:
     ]
     return html.Div(
         [
-            html.H2("Start with the sample traces", style={"fontSize": 18, "lineHeight": "26px"}),
+            html.H2(
+                "What does a training job need, phase by phase?", style={"fontSize": 18, "lineHeight": "26px"}
+            ),
             html.P(
-                "40 recorded training jobs with CPU, memory, I/O and loss, and a model that was trained on "
-                "them. They load in seconds and can be removed at any time.",
+                "PhaseDock finds the phases in the CPU and memory that containers use, measures what each "
+                "needs, recommends smaller requests, and can steer containers while they run.",
                 className="ink2",
-                style={"maxWidth": 430, "margin": "6px 0 14px"},
+                style={"maxWidth": 460, "margin": "6px 0 14px"},
             ),
             html.Div(ways, className="row wrap"),
+            html.P(f"{jobs} They load in seconds and can be removed.", className="small ink3"),
         ]
     )
 
 
-def _example_strips() -> html.Div:
+def _example_strips(preview: Preview | None) -> html.Div:
+    """The phases of one recorded job of each workload, and what each phase uses."""
+    if preview is None:
+        return html.Div()
+    rows = [
+        html.Div([html.Span(workload, className="small ink2"), strip(parts, f"Phases of a job, {workload}")])
+        for workload, _, parts in preview.jobs
+    ]
+    longest = max(seconds for _, seconds, _ in preview.jobs)
+    for row, (_, seconds, _) in zip(rows, preview.jobs, strict=True):
+        row.children[1].style = {**row.children[1].style, "width": f"{100 * seconds / longest:.0f}%"}
+    legend = [
+        html.Div(
+            [
+                phase_badge(phase, name),
+                html.Span(
+                    f"{format_value(cores, Unit.CORES)}, {format_value(memory, Unit.BYTES)}",
+                    className="small ink3",
+                ),
+            ]
+        )
+        for phase, name, cores, memory in preview.phases
+    ]
+    note = f"One bar is one recorded job, {format_duration(longest)} at most; a colour is a phase."
     return html.Div(
         [
-            *(strip(parts, "Phases of a container") for parts in _EXAMPLES),
-            html.P("An example: one bar is one container; a colour is a phase.", className="small ink3"),
-        ],
-        className="stack close hero-strips",
+            html.Div(rows, className="hero-strips"),
+            html.P(note, className="small ink3"),
+            html.Div(legend, className="hero-legend"),
+        ]
     )
 
 

@@ -110,8 +110,7 @@ def raw_button(view: View) -> Node:
         className="btn",
         title=f"Segments as the model labels them, with those {shorter}",
         disabled=not smooth,
-        **{"data-smooth": f"{smooth:g}"},
-        **aria(pressed="false" if view.dwell else "true"),
+        **aria(pressed="false" if view.dwell else "true") | {"data-smooth": f"{smooth:g}"},
     )
 
 

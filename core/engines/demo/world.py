@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MAX_AWAKE: Final = 60.0
 """Seconds without a look after which the host stood still."""
 
-_BEFORE: Final = 200.0
+_BEFORE: Final = 400.0
 """Seconds that a new replay has behind it, so that there is something to see at once."""
 _VERSION: Final = 1
 _FILE, _LOCK = "world.json", "world.lock"

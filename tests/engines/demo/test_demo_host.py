@@ -225,13 +225,14 @@ def test_a_job_that_ends_while_it_is_changed_is_gone(demo):
 # ---- what comes with it ----
 
 
-def test_what_is_replayed_is_what_ran_alone():
+def test_what_is_replayed_are_the_jobs_that_finished_one_workload_after_the_other():
     plan = bundled_plan()
-    assert len(plan.recordings) == 7
+    assert len(plan.recordings) == 40
+    assert len({recording.name for recording in plan.recordings[:5]}) == 5
     assert {recording.period for recording in plan.recordings} == {1.0}
     for recording in plan.recordings:
-        assert 175 <= recording.steps <= 600
-        assert recording.work / recording.steps > 0.9
+        assert 300 <= recording.steps <= 720
+        assert 0.25 < recording.work / recording.steps < 0.6
         assert math.isfinite(recording.loss[-1])
         assert recording.values_at(range(recording.steps))[0][1] > recording.loss[-1]
     assert not all(place.labelled for place in plan.places)

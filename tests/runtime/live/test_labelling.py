@@ -39,7 +39,10 @@ def model(request):
 @pytest.fixture(scope="module")
 def throttled_model():
     """A model that reads a share, too."""
-    traces = read_traces(DATA / RECORDED.traces)
+    recorded = read_traces(DATA / RECORDED.traces)
+    shares = np.random.default_rng(0).uniform(size=recorded.n_samples)
+    throttled = Feature("throttled", unit=Unit.SHARE)
+    traces = replace(recorded, features=(*recorded.features, throttled), columns=(*recorded.columns, shares))
     return fit(traces, PhaseSettings(phases=3, hidden=6, history=3, epochs=5), (*PAIR, "throttled"))
 
 

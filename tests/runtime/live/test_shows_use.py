@@ -65,9 +65,9 @@ def test_a_limit_of_somebody_else_is_part_of_what_is_seen(monkeypatch, limit, ob
 
 
 def test_a_container_that_is_held_back_by_this_run_is_in_the_phase_that_it_would_be_in(monkeypatch):
-    free, held = usage(monkeypatch, 2.0), usage(monkeypatch, 1.0, 1.0, limit=1.0)
-    calm = usage(monkeypatch, 1.0, limit=1.0)
-    assert (held.phase, held.cores, held.throttled) == (free.phase, 1.0, 1.0)
+    free, held = usage(monkeypatch, 1.0), usage(monkeypatch, 0.5, 1.0, limit=0.5)
+    calm = usage(monkeypatch, 0.4, limit=0.5)
+    assert (held.phase, held.cores, held.throttled) == (free.phase, 0.5, 1.0)
     assert calm.phase != free.phase
     nearly = usage(monkeypatch, 1.9, 1.0, limit=1.0)
     assert nearly.phase == free.phase, "never more than its worker has"
