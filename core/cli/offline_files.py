@@ -27,7 +27,7 @@ from core.phases.drift import compare_with_training, drift_warning
 from core.reading import inspect_file, read_with_report
 from core.reading.formats.register import FORMATS
 from core.reading.layouts import LAYOUTS
-from core.reading.mapping import ColumnMapping
+from core.reading.mapping import INTERVAL, ColumnMapping
 from core.reading.questions import list_answers, list_questions, set_column
 from core.sequences import END, Step, Warmup, phase_sequences
 from core.traces.model import fingerprint, summarise
@@ -90,7 +90,12 @@ class OpenQuestionsError(InputError):
         return {
             "mapping": self.mapping.to_dict(),
             "questions": [
-                {"column": one.column, "question": one.sentence, "answers": list(list_answers(one))}
+                {
+                    "column": one.column,
+                    "question": one.sentence,
+                    "answers": list(list_answers(one)),
+                    "in_seconds": one.column == INTERVAL,
+                }
                 for one in self.questions
             ],
         }

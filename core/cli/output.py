@@ -15,7 +15,6 @@ from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
 from core.plain_text import without_controls
-from core.reading.mapping import INTERVAL
 from core.tables import Column, Table
 from core.units import (
     format_count,
@@ -129,7 +128,7 @@ def open_questions(file: Path, error: OpenQuestionsError) -> None:
     for question in error.to_dict()["questions"]:
         console.print(f"[bold yellow]?[/] {plain(question['question'])}", highlight=False)
         column, allowed = shlex.quote(question["column"]), " ".join(question["answers"])
-        offered = f"seconds, such as {allowed}" if question["column"] == INTERVAL else f"one of: {allowed}"
+        offered = f"seconds, such as {allowed}" if question["in_seconds"] else f"one of: {allowed}"
         console.print(f"  --set {plain(column)}=…  {plain(offered)}", highlight=False)
 
 

@@ -158,6 +158,7 @@ PARQUET = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "once"), PARQUET.values(), ids=PARQUET)
 def test_a_small_parquet_file_stays_small(columns, once, tmp_path):
     path, n_rows = tmp_path / "t.parquet", len(next(iter(columns.values())))
