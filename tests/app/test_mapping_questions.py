@@ -138,7 +138,7 @@ class OpenQuestions:
 
 def test_a_question_has_its_likely_answers_as_buttons():
     one = Question("RAM", False, "In which unit is Memory in “RAM”?", ("bytes", "kib", "mib", "tib"))
-    mapping = ColumnMapping((MappedColumn("RAM", Role.MEMORY, UNKNOWN),))
+    mapping = ColumnMapping((MappedColumn("RAM", Role.MEMORY, UNKNOWN),), period=1.0)
     values = form(memory="RAM")
     said = as_json(mapping_values.asked(mapping_values.open_questions(mapping, OpenQuestions(one)), values))
     assert "One question before the import." in said

@@ -28,7 +28,7 @@ def test_a_job_goes_from_the_form_to_its_end(page, fresh):
     window = page.get_by_role("dialog")
     window.get_by_label("Cores requested").fill("99")
     window.get_by_role("button", name="Submit", exact=True).click()
-    expect(window).to_contain_text("demo has 16.00 cores; at most that would be accepted.")
+    expect(window).to_contain_text("demo has 8.00 cores; at most that would be accepted.")
     assert unfit(page, *WIDTHS) == []
     page.set_viewport_size(VIEWPORT)
     window.get_by_label("Cores requested").fill("0.5")

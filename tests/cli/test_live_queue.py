@@ -58,7 +58,7 @@ def test_a_deadline_is_answered_before_it_is_submitted():
 def test_what_cannot_be_done_says_why():
     wrong = run_json("submit", "--image", "a b", "--request", "17", "--engine", "demo", code=1)["error"]
     assert "image: Write it as Docker does" in wrong["message"]
-    assert "request: demo has 16.00 cores" in wrong["message"]
+    assert "request: demo has 8.00 cores" in wrong["message"]
     assert "PHASEDOCK_CONTROL is off" in run("submit", "--program", "mlp", code=1).stderr
     assert "“nobody”" in run("cancel", "nobody", "--engine", "demo", code=1).stderr
     assert "“nobody”" in run("queue", "nobody", "--engine", "demo", code=1).stderr

@@ -127,7 +127,7 @@ def test_a_job_is_submitted_put_first_cancelled_and_removed(app, windows):
     live = workspace().live.queue
     said, wrong = submit.submitted("demo", {"program": "mlp", "request": "99", "priority": 2})
     assert said is not None
-    assert wrong == {"request": "demo has 16.00 cores; at most that would be accepted."}
+    assert wrong == {"request": "demo has 8.00 cores; at most that would be accepted."}
     assert submit.submitted("demo", {"program": "mlp", "request": "many"})[1]["request"]
     assert "PHASEDOCK_CONTROL" in text(submit.submitted("here", {"program": "mlp"})[0])
     assert submit.submitted("demo", {"program": "mlp", "follows": False}) == (None, {})
