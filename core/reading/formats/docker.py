@@ -182,7 +182,7 @@ def _moved(entries: list[dict[str, Any]], direction: str) -> int | None:
 INSPECTED_CHARS, INSPECTED_LINES = 4_000, 1_000
 """From so many lines it is told which column is what."""
 _PAIR = re.compile(r"[\d.,]+\s*[kKMGTP]?i?B\s*/\s*[\d.,]+\s*[kKMGTP]?i?B|-- / --")
-_SHARE = re.compile(r"\d[\d.,' \u00a0\u202f]*\s*%|--")
+_SHARE = re.compile(r"(?<!\d)\d[\d.,'\s]*+%|--")
 _HEADER = re.compile(r"CPU|MEM", re.IGNORECASE)
 _HOST = re.compile(r"^(?:docker[ _]?)?(?:host|hostname|node|server|machine|vm)(?:[ _]?name)?$")
 _ID = re.compile(r"[0-9a-f]{12}|[0-9a-f]{64}")
