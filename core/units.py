@@ -11,14 +11,16 @@ cases of ``tests/shared/format.json``.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NewType
 
 from core.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 Seconds = NewType("Seconds", float)
 Cores = NewType("Cores", float)
@@ -252,14 +254,29 @@ def phase_number(phase: int) -> int:
     return max(phase + 1, 0)
 
 
-def phase_name(phase: int) -> str:
-    """A phase as people read it: φ1, or warm-up."""
-    return "warm-up" if phase < 0 else f"φ{phase_number(phase)}"
+NO_NAMES: Mapping[int, str] = MappingProxyType({})
+"""The names of phases by id where people gave none."""
+
+
+def phase_name(phase: int, names: Mapping[int, str] = NO_NAMES) -> str:
+    """A phase as people read it: φ1, or warm-up; with a given name φ1 validation."""
+    return "warm-up" if phase < 0 else f"φ{phase_number(phase)} {names.get(phase, '')}".rstrip()
 
 
 def phase_of(name: str) -> int:
     """The id of the phase that `phase_name` gives this name; −1 for warm-up."""
     return int(name[1:]) - 1 if name.startswith("φ") else -1
+
+
+_PHASE = re.compile(r"φ(\d+)")
+
+
+def with_phase_names(text: str, names: Mapping[int, str]) -> str:
+    """A text with the name that people gave to a phase behind its number: ``φ3 (φ5 validation·φ1)×n``.
+
+    What is stored goes by numbers, so that a name can change; texts are given the names when they are shown.
+    """
+    return _PHASE.sub(lambda found: phase_name(int(found[1]) - 1, names), text) if names else text
 
 
 def plural(count: int, noun: str) -> str:

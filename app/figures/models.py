@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import plotly.graph_objects as go
 
 from app.figures import theme
+from app.figures.spread import phase_label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,38 +16,49 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray
 
 
+BothNames: TypeAlias = "tuple[Mapping[int, str], Mapping[int, str]]"
+"""The names that people gave to the phases of two models, by id."""
 _ROW = 30
 _DEEPEST = 2.0
 """A full cell gets the middle of the colour scale, on which ink can still be read."""
 
 
 def cross_table(
-    counts: IntArray, rows: Sequence[int], columns: Sequence[int], names: tuple[str, str]
+    counts: IntArray,
+    rows: Sequence[int],
+    columns: Sequence[int],
+    models: tuple[str, str],
+    names: BothNames = (theme.NO_NAMES, theme.NO_NAMES),
 ) -> go.Figure:
-    """Draw how the samples of each phase of one model are spread over the phases of another."""
-    title = f"rows: {names[0]}; columns: {names[1]}"
+    """Draw how the samples of each phase of one model are spread over the phases of another.
+
+    `names` are those that people gave to the phases of either.
+    """
+    title = f"rows: {models[0]}; columns: {models[1]}"
+    room = max((len(phase_label(phase, names[0])) for phase in rows), default=0)
+    left = max(62, 14 + 7 * room)
     layout = theme.frame(
-        _ROW * len(rows) + 64,
-        margin={"l": 62, "r": 14, "t": 40, "b": 8},
+        _ROW * len(rows) + (78 if names[1] else 64),
+        margin={"l": left, "r": 14, "t": 54 if names[1] else 40, "b": 8},
         hovermode="closest",
         xaxis=theme.name_axis(side="top", type="category"),
         yaxis=theme.name_axis(autorange="reversed", type="category"),
-        annotations=[theme.quantity_title(title, y=1.0, yshift=22, xshift=-56)],
+        annotations=[theme.quantity_title(title, y=1.0, yshift=36 if names[1] else 22, xshift=6 - left)],
     )
-    return go.Figure(_cells(counts, rows, columns), layout)
+    return go.Figure(_cells(counts, rows, columns, names), layout)
 
 
-def _cells(counts: IntArray, rows: Sequence[int], columns: Sequence[int]) -> go.Heatmap:
+def _cells(counts: IntArray, rows: Sequence[int], columns: Sequence[int], names: BothNames) -> go.Heatmap:
     """A cell per pair, as dark as the share of the row that it holds."""
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return go.Heatmap(
         z=share.tolist(),
-        x=[theme.phase_name(phase) for phase in columns],
-        y=[theme.phase_name(phase) for phase in rows],
+        x=[phase_label(phase, names[1], 11).replace(" ", "<br>", 1) for phase in columns],
+        y=[phase_label(phase, names[0]) for phase in rows],
         text=[[f"{s:.0%}" if s >= 0.005 else "" for s in line] for line in share],
         texttemplate="%{text}",
         textfont={"size": 11, "color": theme.ink("ink")},
-        customdata=_hover(counts, share, rows, columns),
+        customdata=_hover(counts, share, rows, columns, names),
         hovertemplate="%{customdata}<extra></extra>",
         colorscale=[[0, theme.ink("sunken")], [1, theme.ink("accent")]],
         zmin=0,
@@ -58,13 +70,13 @@ def _cells(counts: IntArray, rows: Sequence[int], columns: Sequence[int]) -> go.
 
 
 def _hover(
-    counts: IntArray, share: FloatArray, rows: Sequence[int], columns: Sequence[int]
+    counts: IntArray, share: FloatArray, rows: Sequence[int], columns: Sequence[int], names: BothNames
 ) -> list[list[str]]:
     """The hover text of each cell."""
     return [
         [
-            f"{theme.phase_name(row)} → {theme.phase_name(column)}<br>"
-            f"{count:,} samples, {s:.1%} of {theme.phase_name(row)}"
+            f"{theme.phase_name(row, names[0])} → {theme.phase_name(column, names[1])}<br>"
+            f"{count:,} samples, {s:.1%} of {theme.phase_name(row, names[0])}"
             for column, count, s in zip(columns, line, shares, strict=True)
         ]
         for row, line, shares in zip(rows, counts.tolist(), share.tolist(), strict=True)

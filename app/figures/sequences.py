@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from app.figures import theme
-from core.units import format_duration
+from core.units import format_duration, phase_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +78,7 @@ def matrix(
     picks: Sequence[Sequence[str]],
     height: int = 336,
 ) -> go.Figure:
-    """Draw the matrix."""
+    """Draw the matrix; names that people gave to phases are at its rows and in what the pointer shows."""
     n, width = chances.shape
     layout = theme.frame(
         height,
@@ -86,7 +86,7 @@ def matrix(
         hovermode="closest",
         dragmode=False,
         meta={"picks": [list(row) for row in picks]},
-        xaxis=_names_axis(columns, [-0.5, width - 0.5], side="top"),
+        xaxis=_names_axis([name.partition(" ")[0] for name in columns], [-0.5, width - 0.5], side="top"),
         yaxis=_names_axis(rows, [n - 0.5, -0.5], ticklabelstandoff=4),
         annotations=[_total(y, total) for y, total in enumerate(counts.sum(axis=1).tolist())],
     )
@@ -254,7 +254,7 @@ def _link(start: Place, end: Place, share: float) -> go.Scatter:
 
 
 def _dots(nodes: Sequence[Node], at: Sequence[Place], total: int) -> go.Scatter:
-    """The circles, each with its number of executions below."""
+    """The circles, each with the name that people gave to its phase and its number of executions below."""
     return go.Scatter(
         x=[x for x, _ in at],
         y=[y for _, y in at],
@@ -265,7 +265,7 @@ def _dots(nodes: Sequence[Node], at: Sequence[Place], total: int) -> go.Scatter:
             "line": {"width": 1, "color": theme.ink("surface")},
             "opacity": 1,
         },
-        text=[f"{node.count:,}" for node in nodes],
+        text=[" ".join([*_given_name(node), f"{node.count:,}"]) for node in nodes],
         textposition="bottom center",
         textfont={"size": 11, "color": theme.ink("ink2")},
         customdata=[_picked(node, total) for node in nodes],
@@ -279,10 +279,22 @@ def _node_names(nodes: Sequence[Node], at: Sequence[Place]) -> go.Scatter:
         x=[x for x, _ in at],
         y=[y for _, y in at],
         mode="text",
-        text=[node.name if len(node.name) <= 5 else f"{len(node.phases)}×n" for node in nodes],
+        text=[_short_name(node) for node in nodes],
         textfont={"size": 10, "color": [_text_colour(node) for node in nodes]},
         hoverinfo="skip",
     )
+
+
+def _short_name(node: Node) -> str:
+    """A node's phase, or its number of phases where its name is too long for a circle."""
+    if len(node.phases) == 1:
+        return phase_name(node.phases[0])
+    return node.name if len(node.name) <= 5 else f"{len(node.phases)}×n"
+
+
+def _given_name(node: Node) -> list[str]:
+    """The name that people gave to a node's only phase, if any."""
+    return [node.name.partition(" ")[2]] if len(node.phases) == 1 and " " in node.name else []
 
 
 def _picked(node: Node, total: int) -> list[Any]:

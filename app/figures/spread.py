@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from app.figures import theme
-from core.units import format_share
+from core.units import format_share, phase_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from core.traces.model import Scale
 
@@ -28,22 +28,41 @@ class Box:
     mean: float
 
 
-def spread(title: str, boxes: Sequence[Box], scale: Scale, height: int = 168) -> go.Figure:
-    """Draw one box per phase, the first phase on top, in the unit of all views of the quantity."""
+def spread(
+    title: str,
+    boxes: Sequence[Box],
+    scale: Scale,
+    names: Mapping[int, str] = theme.NO_NAMES,
+    height: int = 168,
+) -> go.Figure:
+    """Draw one box per phase, the first phase on top, in the unit of all views of the quantity.
+
+    `names` are those that people gave to phases; the axis says them.
+    """
     size, label = scale
     layout = _layout(
         max(height, 26 * len(boxes) + 46),
         f"{title}, {label}" if label else title,
+        [phase_label(box.phase, names) for box in boxes],
         theme.axis(showgrid=True, rangemode="tozero", nticks=5),
         hovermode="closest",
     )
-    return go.Figure([_box(box, size) for box in boxes], layout)
+    return go.Figure([_box(box, size, names) for box in boxes], layout)
 
 
-def _layout(height: int, title: str, xaxis: dict[str, Any], **more: Any) -> go.Layout:
+_MAX_LETTERS = 15
+
+
+def phase_label(phase: int, names: Mapping[int, str], max_letters: int = _MAX_LETTERS) -> str:
+    """A phase at an axis: its number, and the beginning of the name that people gave to it."""
+    return phase_name(phase, theme.escaped(names, max_letters))
+
+
+def _layout(height: int, title: str, labels: Sequence[str], xaxis: dict[str, Any], **more: Any) -> go.Layout:
+    room = max((len(label) for label in labels), default=0)
     return theme.frame(
         height,
-        margin={"l": 36, "r": 12, "t": 22, "b": 24},
+        margin={"l": max(36, 14 + 7 * room), "r": 12, "t": 22, "b": 24},
         xaxis=xaxis,
         yaxis=theme.name_axis(autorange="reversed", ticklabelstandoff=4),
         annotations=[theme.quantity_title(title, y=1.02)],
@@ -51,11 +70,11 @@ def _layout(height: int, title: str, xaxis: dict[str, Any], **more: Any) -> go.L
     )
 
 
-def _box(box: Box, scale: float) -> go.Box:
+def _box(box: Box, scale: float, names: Mapping[int, str]) -> go.Box:
     low, first, median, third, high = (q / scale for q in box.quantiles)
     colour = theme.phase_colour(box.phase)
     return go.Box(
-        y=[theme.phase_name(box.phase)],
+        y=[phase_label(box.phase, names)],
         lowerfence=[low],
         q1=[first],
         median=[median],
@@ -63,7 +82,7 @@ def _box(box: Box, scale: float) -> go.Box:
         upperfence=[high],
         mean=[box.mean / scale],
         orientation="h",
-        name=theme.phase_name(box.phase),
+        name=theme.phase_name(box.phase, names),
         line={"color": colour, "width": 1.5},
         fillcolor=theme.with_alpha(colour, theme.FILL_ALPHA),
         boxmean=False,
@@ -73,11 +92,13 @@ def _box(box: Box, scale: float) -> go.Box:
     )
 
 
-def frequencies(counts: Sequence[tuple[int, int, float]], height: int = 168) -> go.Figure:
+def frequencies(
+    counts: Sequence[tuple[int, int, float]], names: Mapping[int, str] = theme.NO_NAMES, height: int = 168
+) -> go.Figure:
     """Draw each phase's share of time; `counts` are (phase, samples, share of all samples)."""
-    shares = [share for _, _, share in counts]
+    shares, labels = [share for _, _, share in counts], [phase_label(phase, names) for phase, _, _ in counts]
     bars = go.Bar(
-        y=[theme.phase_name(phase) for phase, _, _ in counts],
+        y=labels,
         x=shares,
         orientation="h",
         marker={"color": [theme.phase_colour(phase) for phase, _, _ in counts]},
@@ -90,7 +111,7 @@ def frequencies(counts: Sequence[tuple[int, int, float]], height: int = 168) -> 
     )
     axis = theme.axis(showticklabels=False, range=[0, max(shares, default=1) * 1.5 or 1])
     return go.Figure(
-        bars, _layout(max(height, 26 * len(counts) + 46), "Share of time and number of samples", axis)
+        bars, _layout(max(height, 26 * len(counts) + 46), "Share of time and number of samples", labels, axis)
     )
 
 
@@ -106,9 +127,14 @@ class Group:
     shares: Sequence[float]
 
 
-def shares(groups: Sequence[Group], phases: Sequence[int], height: int = 0) -> go.Figure:
+def shares(
+    groups: Sequence[Group],
+    phases: Sequence[int],
+    phase_names: Mapping[int, str] = theme.NO_NAMES,
+    height: int = 0,
+) -> go.Figure:
     """Draw one bar per group, the first on top; `shares` of a group follow the order of `phases`."""
-    names = [f"{_shortened(group.name)}  ({group.executions:,})" for group in groups]
+    names = [f"{theme.shortened(group.name)}  ({group.executions:,})" for group in groups]
     layout = theme.frame(
         height or 34 * len(groups) + 40,
         barmode="stack",
@@ -120,15 +146,16 @@ def shares(groups: Sequence[Group], phases: Sequence[int], height: int = 0) -> g
         yaxis=theme.name_axis(autorange="reversed", automargin=True, ticklabelstandoff=4),
     )
     bars = [
-        _bars(names, phase, [group.shares[position] for group in groups])
+        _bars(
+            names, phase, theme.phase_name(phase, phase_names), [group.shares[position] for group in groups]
+        )
         for position, phase in enumerate(phases)
     ]
     return go.Figure(bars, layout)
 
 
-def _bars(groups: Sequence[str], phase: int, parts: Sequence[float]) -> go.Bar:
-    """One phase's part of every group's bar."""
-    name = theme.phase_name(phase)
+def _bars(groups: Sequence[str], phase: int, name: str, parts: Sequence[float]) -> go.Bar:
+    """One phase's part of every group's bar; its number, or with enough room its name, is on it."""
     return go.Bar(
         y=groups,
         x=parts,
@@ -138,7 +165,7 @@ def _bars(groups: Sequence[str], phase: int, parts: Sequence[float]) -> go.Bar:
             "color": theme.phase_colour(phase),
             "line": {"color": theme.ink("surface"), "width": 1},
         },
-        text=[name if part >= _ROOM_FOR_NAME else "" for part in parts],
+        text=[_fitting(name, part) for part in parts],
         textposition="inside",
         insidetextanchor="middle",
         textangle=0,
@@ -147,5 +174,8 @@ def _bars(groups: Sequence[str], phase: int, parts: Sequence[float]) -> go.Bar:
     )
 
 
-def _shortened(name: str, max_letters: int = 26) -> str:
-    return name if len(name) <= max_letters else f"{name[: max_letters - 1]}…"
+def _fitting(name: str, part: float) -> str:
+    """As much of a phase's name as a part of a bar has room for."""
+    number = name.partition(" ")[0]
+    fits = part >= _ROOM_FOR_NAME * len(name) / 2
+    return name if fits else number if part >= _ROOM_FOR_NAME else ""

@@ -7,16 +7,16 @@ light colour for its dark partner, so that the server draws once and the browser
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from core.units import phase_name
-
-__all__ = ["phase_name"]
+from core.units import NO_NAMES
+from core.units import phase_name as plain_phase_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from core.traces.model import FloatArray
 
@@ -47,6 +47,21 @@ INK = {
 }
 FILL_ALPHA = 0.32
 AREA_ALPHA = 0.16
+
+
+def phase_name(phase: int, names: Mapping[int, str] = NO_NAMES) -> str:
+    """A phase as a figure writes it, which reads some HTML: φ1, or with a given name φ1 validation."""
+    return escape(plain_phase_name(phase, names), quote=False)
+
+
+def escaped(names: Mapping[int, str], max_letters: int) -> dict[int, str]:
+    """The beginnings of names that people gave to phases as a figure writes them."""
+    return {phase: escape(shortened(name, max_letters), quote=False) for phase, name in names.items()}
+
+
+def shortened(name: str, max_letters: int = 26) -> str:
+    """A name cut to a number of letters, the last an ellipsis."""
+    return name if len(name) <= max_letters else f"{name[: max_letters - 1]}…"
 
 
 def ink(name: str) -> str:

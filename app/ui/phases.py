@@ -22,6 +22,7 @@ from core.traces.lanes import Lane, default_lanes, list_lanes
 from core.traces.model import Feature, Role, Scale, scale_of
 from core.units import (
     MINUS,
+    NO_NAMES,
     format_count,
     format_duration,
     format_number,
@@ -47,7 +48,7 @@ BEFORE_A_WINDOW = "Before the first full window"
 
 
 def spread_figures(
-    statistics: Sequence[PhaseStatistics], lanes: Sequence[Lane]
+    statistics: Sequence[PhaseStatistics], lanes: Sequence[Lane], names: Mapping[int, str] = NO_NAMES
 ) -> list[tuple[str, str, go.Figure]]:
     """Boxes of each quantity per phase, and the phases' shares of time, each with its title and a label."""
     phases = [each for each in live(statistics) if each.samples]
@@ -57,10 +58,10 @@ def spread_figures(
         for name, feature in zip(lane.names, lane.features, strict=True):
             features = [(each.phase, each.feature(feature.name)) for each in phases]
             boxes = [Box(phase, one.quantiles, one.mean) for phase, one in features if one is not None]
-            figures.append((name, f"Spread of {name} in each phase", spread(name, boxes, scale)))
+            figures.append((name, f"Spread of {name} in each phase", spread(name, boxes, scale, names)))
     counts = [(each.phase, each.samples, each.share) for each in live(statistics)]
     label = "Share of time and number of samples of each phase"
-    return [*figures, ("Share of time", label, frequencies(counts))]
+    return [*figures, ("Share of time", label, frequencies(counts, names))]
 
 
 def described(each: PhaseStatistics) -> str:
@@ -271,6 +272,10 @@ class LabelledTraces(PageState):
         except InputError:
             pair = query.values["traces"], query.values["model"]
             return {"dwell": workspace().labels.default_dwell(*pair)}
+
+    def phase_names(self) -> Mapping[int, str]:
+        """The names that people gave to the model's phases."""
+        return workspace().models.get(self.model).phase_names
 
     def prints(self) -> tuple[str, ...]:
         """What the phases of every sample depend on, for keys of caches."""

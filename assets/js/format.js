@@ -98,8 +98,8 @@
    * @param {number} value @returns {[number, string]} */
   const bytesUnit = (value) => (value >= GIB || value === 0 ? [GIB, "GiB"] : [MIB, "MiB"]);
 
-  /** @param {number} phase its id, −1 is warm-up */
-  const phaseName = (phase) => (phase < 0 ? "warm-up" : "φ" + (phase + 1));
+  /** φ3, or φ3 validation where people gave it that name. @param {number} phase its id, −1 is warm-up */
+  const phaseName = (phase, names) => (phase < 0 ? "warm-up" : ("φ" + (phase + 1) + " " + ((names || {})[phase] || "")).trim());
   /** The classes of a phase's badge. @param {number} phase */
   const phaseClass = (phase) => "phase p" + (phase < 0 ? 0 : (phase % 8) + 1) + (phase >= 8 ? " again" : "");
 

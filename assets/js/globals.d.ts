@@ -22,7 +22,7 @@ interface Format {
   significant(value: Quantity): string;
   short(value: number): string;
   bytesUnit(value: number): [size: number, name: string];
-  phaseName(phase: number): string;
+  phaseName(phase: number, names?: Record<string, string>): string;
   phaseClass(phase: number): string;
 }
 

@@ -91,11 +91,14 @@ def predict(
     """Print the phase of every sample, by execution: 1 is φ1, and 0 is warm-up."""
     from core.cli import offline_files as offline
 
-    labels = offline.label(model, file, mapping, minimum_dwell, show.warning)
+    labels, names = offline.label(model, file, mapping, minimum_dwell, show.warning)
     if as_json:
-        print_json({"executions": labels})
+        from core.units import phase_number
+
+        numbered = {str(phase_number(phase)): name for phase, name in names.items()}
+        print_json({"executions": labels, "phase_names": numbered})
     else:
-        show.labels(labels)
+        show.labels(labels, names)
 
 
 @answers

@@ -36,7 +36,7 @@ from core.workspace.phase_labels import phases_by_execution
 from core.workspace.sequences import SequenceAnalysis
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -226,8 +226,10 @@ def label(
     mapping: Path | None = None,
     minimum_dwell: float = 0.0,
     notify: Notify | None = None,
-) -> dict[str, list[int]]:
+) -> tuple[dict[str, list[int]], Mapping[int, str]]:
     """The phase of every sample by the numbers on the screen, by execution: 1 is φ1, and 0 is warm-up.
+
+    Beside it the names that people gave to phases, by id.
 
     Raises
     ------
@@ -239,7 +241,7 @@ def label(
     loaded, traces = applied(model, file, mapping, notify)
     dwell = ApplicationSettings.read(minimum_dwell).minimum_dwell
     labels = with_minimum_dwell(traces, predict(loaded, traces), dwell)
-    return {name: phases for name, _, (phases,) in phases_by_execution(traces, labels)}
+    return {name: phases for name, _, (phases,) in phases_by_execution(traces, labels)}, loaded.names
 
 
 def read_mapping(path: Path | None) -> ColumnMapping | None:
@@ -314,6 +316,8 @@ class SequenceReport:
     graph: TransitionGraph
     #: How warm-up was treated.
     warmup: Warmup
+    #: The names that people gave to phases, by id.
+    names: Mapping[int, str]
     #: Seconds for which the chance of leaving is given.
     within: tuple[float, ...] = WITHIN
 
@@ -343,6 +347,7 @@ class SequenceReport:
             "memory": graph.memory,
             "step": graph.step.value,
             "warmup": self.warmup.value,
+            "phase_names": {_name(phase): name for phase, name in self.names.items()},
             "prototypes": len(analysis.prototypes),
             "paths": [
                 {
@@ -428,7 +433,7 @@ def sequences(
         runs, bounds, traces.ids, loaded.phases, durations=durations, warmup=treated
     )
     analysis = SequenceAnalysis(by_execution)
-    return SequenceReport(analysis, analysis.graph(memory, steps), treated)
+    return SequenceReport(analysis, analysis.graph(memory, steps), treated, loaded.names)
 
 
 def _choice(kind: type[E], value: str, name: str) -> E:

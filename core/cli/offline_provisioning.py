@@ -182,7 +182,7 @@ def verdict_text(
     loaded, traces = applied(model, file, mapping, None if settings.refit else listener.notify)
     settings = _with_cycle(settings, values, traces)
     report = evaluate(traces, loaded, settings, policies, progress=listener.progress).report
-    result = verdict(report, overrides, chosen_prices)
+    result = verdict(report, overrides, chosen_prices, loaded.names)
     if result is None:
         raise AssertionError("a new report has a verdict")
     today = output.date or datetime.now(UTC).date().isoformat()

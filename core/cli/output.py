@@ -24,6 +24,7 @@ from core.units import (
     format_value,
     phase_name,
     plural,
+    with_phase_names,
 )
 
 if TYPE_CHECKING:
@@ -157,14 +158,20 @@ def model(trained: PhaseModel, out: Path, facts: Mapping[str, Any]) -> None:
             highlight=False,
         )
     if trained.statistics:
-        print_table(Table("phases", _PHASES, trained.statistics), console)
+        columns = [_phase_column(trained.names), *_STATISTICS]
+        print_table(Table("phases", columns, trained.statistics), console)
     else:
-        console.print(f"Phases: {', '.join(phase_name(phase) for phase in trained.phases)}", highlight=False)
+        phases = ", ".join(phase_name(phase, trained.names) for phase in trained.phases)
+        console.print(f"Phases: {plain(phases)}", highlight=False)
     console.print(f"Saved to [bold]{plain(str(out))}[/]", highlight=False)
 
 
-_PHASES = (
-    Column("phase", "phase", phase_name, right=False),
+def _phase_column(names: Mapping[int, str]) -> Column:
+    """The column of phases with the names that people gave to them."""
+    return Column("phase", "phase", partial(phase_name, names=names), right=False)
+
+
+_STATISTICS = (
     Column("share", "share", format_share),
     Column("cpu", "CPU", lambda cpu: format_value(cpu.mean, cpu.unit)),
     Column("memory", "memory", lambda memory: format_value(memory.mean, memory.unit)),
@@ -173,20 +180,20 @@ _PHASES = (
 )
 
 
-def labels(by_execution: Mapping[str, Sequence[int]]) -> None:
-    """Each execution's phases, by their numbers, as segments."""
-    rows = [(name, len(values), values) for name, values in by_execution.items()]
+def labels(by_execution: Mapping[str, Sequence[int]], names: Mapping[int, str]) -> None:
+    """Each execution's phases as segments; `names` are those that people gave to phases."""
+    rows = [(name, len(values), _segments(values, names)) for name, values in by_execution.items()]
     print_table(Table("labels", _LABELS, rows))
 
 
-def _segments(numbers: Sequence[int]) -> str:
+def _segments(numbers: Sequence[int], names: Mapping[int, str]) -> str:
     segments: list[list[int]] = []
     for number in numbers:
         if segments and segments[-1][0] == number:
             segments[-1][1] += 1
         else:
             segments.append([number, 1])
-    text = " ".join(f"{phase_name(number - 1)}×{length}" for number, length in segments[:_MAX_RUNS])
+    text = " ".join(f"{phase_name(number - 1, names)}×{length}" for number, length in segments[:_MAX_RUNS])
     n_omitted = len(segments) - _MAX_RUNS
     return text if n_omitted <= 0 else f"{text} … and {n_omitted} more"
 
@@ -194,22 +201,22 @@ def _segments(numbers: Sequence[int]) -> str:
 _LABELS = (
     Column("execution", "execution"),
     Column("samples", "samples", format_count),
-    Column("phases", "phases", _segments, right=False),
+    Column("phases", "phases"),
 )
 
 
 def sequences(analysed: SequenceReport) -> None:
     """Prototypes, transitions and dwell times, each in a table."""
-    console, analysis = _console(), analysed.analysis
+    console, analysis, names = _console(), analysed.analysis, analysed.names
     console.print(analysed.sentence, highlight=False)
     rows = [
-        (number, str(path), path.count, path.share, path.covered, path.seconds)
+        (number, with_phase_names(str(path), names), path.count, path.share, path.covered, path.seconds)
         for number, path in enumerate(analysis.prototypes, 1)
     ]
     print_table(Table("prototypes", _PROTOTYPES, rows[:_MAX_PATHS]), console)
     if len(rows) > _MAX_PATHS:
         console.print(f"… and {len(rows) - _MAX_PATHS:,} more; --json has all of them.")
-    print_table(_transitions(analysed.graph), console)
+    print_table(_transitions(analysed.graph, names), console)
     print_table(_dwell_times(analysed), console)
 
 
@@ -223,15 +230,15 @@ _PROTOTYPES = (
 )
 
 
-def _transitions(graph: TransitionGraph) -> Table:
-    heads = [*(phase_name(phase) for phase in graph.phases), "end"]
+def _transitions(graph: TransitionGraph, names: Mapping[int, str]) -> Table:
+    heads = [*(phase_name(phase, names) for phase in graph.phases), "end"]
     columns = [
         Column("after", "after"),
         *(Column(head, head, lambda chance: f"{chance:.2f}" if chance else "·") for head in heads),
         Column("seen", "seen", format_count),
     ]
     rows = [
-        (" ".join(phase_name(phase) for phase in state), *chances, visits)
+        (" › ".join(phase_name(phase, names) for phase in state), *chances, visits)
         for state, chances, visits in zip(
             graph.states, graph.matrix()[0].tolist(), graph.visits.tolist(), strict=True
         )
@@ -241,7 +248,7 @@ def _transitions(graph: TransitionGraph) -> Table:
 
 def _dwell_times(analysed: SequenceReport) -> Table:
     columns = [
-        Column("phase", "phase", phase_name, right=False),
+        _phase_column(analysed.names),
         Column("segments", "segments", format_count),
         Column("median", "median dwell time", format_duration),
     ]

@@ -89,6 +89,10 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
         self.repository.change_facts(model, phase_names={str(id_): given for id_, given in names.items()})
         return self.get(model)
 
+    def phase_names(self, model: object) -> Mapping[int, str]:
+        """The names that people gave to phases of a model, by its id or name; none if it is not stored."""
+        return next((each.phase_names for each in self.list() if model in (each.id, each.name)), {})
+
     def load_with_limits(self, model: str) -> PhaseModel:
         """A stored model with its limits of familiarity, computed for models stored without them.
 

@@ -244,7 +244,8 @@ def test_a_given_name_is_shown_with_the_phases_number(place, view, model):
     assert {run[5] for run in row.customdata if run[3] == 1} == {"val <id>"}
     assert {run[5] for run in row.customdata if run[3] != 1} == {""}
     assert set(row.text) <= {"<b>φ1</b>", "<b>φ2</b>", "<b>φ3</b>", "<b>val &lt;id&gt;</b>"}
-    cards, _, statistics = map(str, details(view))
+    cards, spread, statistics = map(str, details(view))
+    assert "φ2 val &lt;id&gt;" in spread
     assert "val <id>" in cards
     assert "val <id>" in statistics
 

@@ -12,7 +12,7 @@ import pytest
 from app.figures.sequences import Node, icicle, node_link
 from app.main import create_app
 from app.pages.sequences import page
-from app.pages.sequences.cards import next_view, tree_figure, tree_nodes
+from app.pages.sequences.cards import matrix_figure, next_view, tree_figure, tree_nodes
 from app.pages.sequences.graph import elements
 from app.pages.sequences.query import View, default_after, matching_executions, state_of, written
 from app.pages.sequences.tables import edge_rows
@@ -241,3 +241,25 @@ def test_a_model_that_does_not_fit_the_traces_gets_a_sentence(server, view):
     assert "model does not fit queues. The model needs" in said
     assert "Continue without it" in said
     assert "inside PhaseDock" not in said
+
+
+def test_names_that_people_gave_to_phases_are_in_tables_figures_and_sentences(server, view):
+    place = server.extensions["phasedock"]
+    with server.app_context():
+        phase = view.analysis().sequences.phases[0]
+        place.models.name_phase(view.model, phase, "val <id>")
+        named = f"φ{phase + 1} val <id>"
+        after = node_json(next_view(view, (phase,)))
+        nodes = json.dumps(elements(view.analysis().graph(1), 0.1, view.phase_names())[0], ensure_ascii=False)
+        drawn = [node_json(make(view)[0]) for make in (tree_figure, matrix_figure)]
+        edge = next(
+            row for row in edge_rows(view.analysis().graph(1), view.phase_names()) if "edge" in row["pick"]
+        )
+        title = matching_executions(view, edge["pick"]).title
+        for table in ("paths", "transitions", "executions", "tree", "next"):
+            rows = rows_of(server, view, table, after=written((phase,)))
+            assert any(named in cell for row in rows for cell in row), table
+    assert "val <id>" in after
+    assert named in nodes
+    assert all(f"φ{phase + 1} val &lt;id&gt;" in figure and "<id>" not in figure for figure in drawn)
+    assert "val <id>" in title

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import cut_figures, unfit, visit
+from tests.browser.serving import axe_findings, cut_figures, unfit, visit
 
 pytestmark = pytest.mark.usefixtures("stocked")
 
@@ -233,3 +233,22 @@ def test_figures_stay_whole_in_their_cards(page, samples):
     )
     expect(page.locator(".phasecard .num").first).to_have_text("1,020 1,000–1,023 MiB")
     assert cut_figures(page, 1440, 1280, 390) == []
+
+
+def test_a_phase_named_by_keyboard_alone_has_its_name_on_other_pages(page, samples):
+    open_samples(page, samples)
+    expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible()
+    page.get_by_role("button", name="Name φ2").focus()
+    page.keyboard.press("Enter")
+    field = page.get_by_role("dialog").get_by_label("Name", exact=True)
+    expect(field).to_be_focused()
+    page.keyboard.type("validation")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(page.locator(".phasecard").nth(1)).to_contain_text("validation")
+    page.get_by_role("link", name="Sequences").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#sequence-paths .namedphase").first).to_contain_text("φ2validation")
+    expect(page.locator(".comesnext")).to_contain_text("validation")
+    expect(page.locator(".js-plotly-plot .ytick", has_text="φ2 validation")).to_be_visible()
+    assert axe_findings(page) == []

@@ -5,6 +5,7 @@ import os
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 from core.bootstrap import open_workspace
 from core.cli import main
 from core.config import load_settings
-from core.files.phase_models.archive import load_model
+from core.files.phase_models.archive import load_model, save_model
 from core.phases import predict
 from core.reading import read_traces
 from core.workspace.samples import DATA, RECORDED
@@ -137,12 +138,21 @@ def test_predicting_prints_labels_by_execution_and_nothing_else(csv, model):
     traces = read_traces(csv)
     labels = predict(load_model(model), traces)
     said = run_json("predict", model, csv)
-    assert list(said) == ["executions"]
+    assert list(said) == ["executions", "phase_names"]
     assert list(said["executions"]) == list(traces.ids)
     for name, values in said["executions"].items():  # as on the screen: 1 is φ1, and 0 is warm-up
         np.testing.assert_array_equal(values, labels[traces.slice_of(name)] + 1)
     shown = run("predict", model, csv).stdout
     assert "warm-up×3" in shown
+
+
+def test_names_that_people_gave_to_phases_are_printed(csv, model, tmp_path):
+    named = replace(load_model(model), names={0: "validation"})
+    save_model(named, tmp_path / "named")
+    assert run_json("predict", tmp_path / "named", csv)["phase_names"] == {"1": "validation"}
+    assert "φ1 validation×" in run("predict", tmp_path / "named", csv).stdout
+    assert "φ1 validation" in run("sequences", tmp_path / "named", csv).stdout
+    assert run_json("sequences", tmp_path / "named", csv)["phase_names"] == {"φ1": "validation"}
 
 
 def test_expanding_divides_one_phase(csv, model, tmp_path):

@@ -283,6 +283,8 @@ def test_the_amounts_by_phase_follow_the_rule_of_the_fixed_amount(traces):
             assert 0 <= each.amount - 1.1 * peak < 2**20
     text = write(found, about(report), "patch")
     assert "By phase, by the same rule: φ1 " in text
+    named = write(verdict(report, phase_names={0: "validation"}), about(report), "patch")
+    assert "By phase, by the same rule: φ1 validation " in named
     said = evidence(text.split("\n---\n")[1])["cpu"]["by_phase"]
     rows = list(csv.DictReader(write(found, about(report), "csv").splitlines()))
     cells = dict(part.rsplit(" ", 1) for part in rows[0]["by_phase"].split("; "))

@@ -10,7 +10,7 @@ from dash import html
 from app.context import workspace
 from app.figures.live import history_figure
 from app.pages.live import record
-from app.pages.live.state import does, is_control, trouble
+from app.pages.live.state import does, is_control, phase_names, trouble
 from app.ui.basics import Node, aria, button, data, list_badge, notice, phase_badge, state_badge
 from app.ui.forms import ORDER
 from app.ui.graph import graph
@@ -19,6 +19,8 @@ from core.errors import InputError, NotFoundError
 from core.units import GIB, format_bytes, format_cores
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from core.live.control.saved_limits import UndoStep
     from core.sampling.values import ContainerAllowance, ContainerRow, LimitChange, LiveView
 
@@ -42,7 +44,7 @@ def window(view: LiveView, container: str, *, control: bool) -> list[Node]:
     """The content of the window about one container."""
     row = row_of(view, container)
     history = workspace().live.view.history(view.engine.name, [row.id]).get(row.id)
-    parts: list[Node] = [html.Dl(_facts(row), className="live-facts")]
+    parts: list[Node] = [html.Dl(_facts(row, phase_names(view)), className="live-facts")]
     if history is not None and len(history.time):
         files = [("Last ten minutes, CSV", f"/api/live/{view.engine.name}/history.csv?ids={row.id}")]
         figure = history_figure(history, row.name)
@@ -94,7 +96,7 @@ def ask_restart(row: ContainerRow) -> list[Node]:
     return [html.P(words), html.Div(buttons, className="row ends wrap")]
 
 
-def _facts(row: ContainerRow) -> list[Node]:
+def _facts(row: ContainerRow, names: Mapping[int, str]) -> list[Node]:
     why = "by its label" if row.labelled else "by hand"
     follows = {True: "yes", False: "no, the number is fixed", None: None}[row.malleable]
     facts: list[tuple[str, Node]] = [
@@ -110,7 +112,7 @@ def _facts(row: ContainerRow) -> list[Node]:
     if row.label:
         facts.append(("List", list_badge(row.label)))
     if row.phase is not None:
-        facts.append(("Phase", phase_badge(row.phase)))
+        facts.append(("Phase", phase_badge(row.phase, names.get(row.phase, ""))))
     if follows:
         facts.append(("Threads follow cores", follows))
     if row.wrong:

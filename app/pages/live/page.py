@@ -25,6 +25,7 @@ from app.pages.live.state import (
     Queue,
     capabilities,
     is_control,
+    phase_names,
     signatures,
     trouble,
 )
@@ -193,6 +194,7 @@ def tick(
         "rows": None if resumes else rows,
         "columns": {name: [getattr(row, name) for row in shown] for name in _COLUMNS},
         "totals": _totals(view),
+        "phase_names": {str(phase): name for phase, name in phase_names(view).items()},
         "steered": is_control(attached) or not live.engines.may_change(view.engine.name),
         "wake": attached.next_wake if attached else None,
         "recording": [recording.samples, recording.containers, recording.bytes] if recording else None,

@@ -10,7 +10,7 @@ from dash import dcc, html
 
 from app.context import workspace
 from app.figures.live import freed_figure
-from app.pages.live.state import does, is_control
+from app.pages.live.state import does, is_control, phase_names
 from app.ui import attached_runs
 from app.ui.basics import Node, aria, button, card, data, icon, list_badge, notice, state_badge
 from app.ui.forms import controls, referenced_name
@@ -21,6 +21,7 @@ from core.scheduling.policies import POLICIES, display_name, group_policies
 from core.settings_fields import describe
 from core.tables import Column, Table
 from core.units import (
+    NO_NAMES,
     format_bytes,
     format_cores,
     format_duration,
@@ -28,6 +29,7 @@ from core.units import (
     format_number,
     format_share,
     plural,
+    with_phase_names,
 )
 from core.workspace.records import TaskState
 
@@ -40,28 +42,28 @@ if TYPE_CHECKING:
     from core.workspace.records import TaskInfo
 
 
-def decisions(entries: tuple[ActivityEntry, ...]) -> html.Ol:
+def decisions(entries: tuple[ActivityEntry, ...], names: Mapping[int, str] = NO_NAMES) -> html.Ol:
     """A list of all decisions."""
     if not entries:
         waiting = html.Li("No decisions yet.", className="ink3 small")
         return html.Ol([waiting], className="decisions")
     return html.Ol(
-        [_decision(each) for each in entries],
+        [_decision(each, names) for each in entries],
         className="decisions",
         tabIndex="0",
         **aria(label="Decisions, newest first"),
     )
 
 
-def _decision(entry: ActivityEntry) -> html.Li:
+def _decision(entry: ActivityEntry, names: Mapping[int, str]) -> html.Li:
     details = [
         html.Span(_what(entry), className="what"),
-        list_badge(entry.label) if entry.label else None,
+        list_badge(with_phase_names(entry.label, names)) if entry.label else None,
         html.Time(clock(entry.at), className="num"),
     ]
     name = html.Span(entry.container or "All containers", className="strong truncate")
     line = html.Div([name, html.Span(details, className="done")], className="line")
-    return html.Li([line, html.P(entry.text)])
+    return html.Li([line, html.P(with_phase_names(entry.text, names))])
 
 
 def _what(entry: ActivityEntry) -> str:
@@ -193,13 +195,13 @@ def panel(
 ) -> Node:
     """The card of the policy."""
     if view.attached:
-        return _attached(view.attached, control=control)
+        return _attached(view.attached, phase_names(view), control=control)
     if not follows:
         return _unable(view)
     return _form(bool(view.rows) or waiting, model, view.failed, control=control)
 
 
-def _attached(attached: AttachedPolicy, *, control: bool) -> html.Section:
+def _attached(attached: AttachedPolicy, names: Mapping[int, str], *, control: bool) -> html.Section:
     steering = attached.mode is Mode.CONTROL
     tools: list[Node] = [
         _unfold("list-check", "Decisions"),
@@ -215,7 +217,7 @@ def _attached(attached: AttachedPolicy, *, control: bool) -> html.Section:
     return card(
         [display_name(attached.policy), html.Span(next_, className="only-phone when-next")],
         html.Div(parts, className="pad"),
-        decisions(attached.entries),
+        decisions(attached.entries, names),
         tools=tools,
         flush=True,
         class_name="policycard",

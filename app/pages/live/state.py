@@ -16,10 +16,12 @@ from app.ui.links import PageState, free_text, option
 from core.errors import NotFoundError
 from core.live.queue.values import QueueState
 from core.sampling.values import EngineState, Mode
-from core.units import plural
+from core.units import NO_NAMES, plural
 from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from app.ui.links import Query
     from core.live.queue.values import QueuedJob
     from core.sampling.values import AttachedPolicy, ContainerRow, EngineInfo, LiveView
@@ -109,6 +111,13 @@ class LiveAddress(PageState):
             if model is None and (info := find_choice(query.get("traces")).model):
                 model = info.id
         return {"engine": engine_named(query.get("engine")), "model": model}
+
+
+def phase_names(view: LiveView) -> Mapping[int, str]:
+    """The names that people gave to the phases of a view, by the model of its policy or that of the page."""
+    model = view.attached.settings.get("model") if view.attached else None
+    model = model or view.model
+    return workspace().models.phase_names(model) if model else NO_NAMES
 
 
 def does(act: str, target: str = "") -> dict[str, Any]:

@@ -22,7 +22,7 @@ from core.tables import Column, Table
 from core.units import format_share, phase_name, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import dash_mantine_components as dmc
 
@@ -100,7 +100,8 @@ def comparison(traces: TraceSetInfo, a: ModelInfo, b: ModelInfo) -> list[Node]:
     first, second = (workspace().labels.get(traces.id, info.id) for info in (a, b))
     rows, columns = ([each.phase for each in labelling.statistics] for labelling in (first, second))
     counts = crossed(first.labels, second.labels, rows, columns)
-    figure = cross_table(counts, rows, columns, (f"A, {a.name}", f"B, {b.name}"))
+    names = (a.phase_names, b.phase_names)
+    figure = cross_table(counts, rows, columns, (f"A, {a.name}", f"B, {b.name}"), names)
     cross = card(
         "Where the phases agree",
         graph("compare-cross", figure, "Samples per pair of phases"),
@@ -109,7 +110,7 @@ def comparison(traces: TraceSetInfo, a: ModelInfo, b: ModelInfo) -> list[Node]:
     )
     shares = card(
         "Shares side by side",
-        _shares(first.statistics, second.statistics),
+        _shares(first.statistics, second.statistics, (a.phase_names, b.phase_names)),
         note="share of time",
         flush=True,
     )
@@ -136,15 +137,19 @@ _SHARES = (
 )
 
 
-def _shares(first: Sequence[PhaseStatistics], second: Sequence[PhaseStatistics]) -> Node:
-    def cell(each: PhaseStatistics | None) -> Node:
+def _shares(
+    first: Sequence[PhaseStatistics],
+    second: Sequence[PhaseStatistics],
+    names: tuple[Mapping[int, str], Mapping[int, str]],
+) -> Node:
+    def cell(each: PhaseStatistics | None, names: Mapping[int, str]) -> Node:
         if each is None:
             return ""
         described = html.Span(each.description or "", className="small ink2")
-        return html.Span([phase_badge(each.phase), described], className="row")
+        return html.Span([phase_badge(each.phase, names.get(each.phase, "")), described], className="row")
 
     table = Table("shares", _SHARES, [list(pair) for pair in zip_longest(first, second)])
-    cells = {"a": lambda pair: cell(pair[0]), "b": lambda pair: cell(pair[1])}
+    cells = {"a": lambda pair: cell(pair[0], names[0]), "b": lambda pair: cell(pair[1], names[1])}
     return html_table(table, "Shares of time of the phases", cells=cells)
 
 

@@ -165,7 +165,7 @@ def expansions(model: PhaseModel) -> Node:
     new_phases = {phase for ids in children.values() for phase in ids}
 
     def branch(phase: int) -> html.Li:
-        label: list[Node] = [phase_badge(phase)]
+        label: list[Node] = [phase_badge(phase, model.names.get(phase, ""))]
         if phase not in children:
             return html.Li([*label, html.Span(model.description(phase), className="ink2")])
         label.append(state_badge("divided", "", "git-branch"))

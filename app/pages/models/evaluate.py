@@ -57,9 +57,10 @@ def result(model_id: str, trace_set_id: str) -> list[Node]:
         labelling = space.labels.get(trace_set_id, model_id)
     except PhaseDockError as error:
         return [notice("warn", error.hint, strong=error.message)]
-    figure = frequencies([(each.phase, each.samples, each.share) for each in live(labelling.statistics)])
-    query = f"traces={trace_set_id}&model={model_id}"
     names = workspace().models.get(model_id).phase_names
+    shares = [(each.phase, each.samples, each.share) for each in live(labelling.statistics)]
+    figure = frequencies(shares, names)
+    query = f"traces={trace_set_id}&model={model_id}"
     return [
         html.Div(
             [

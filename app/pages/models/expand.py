@@ -16,6 +16,7 @@ from app.ui.forms import select
 from app.ui.page import problem
 from core.errors import InputError, PhaseDockError
 from core.phases.describe import WARM_UP
+from core.units import phase_name
 
 if TYPE_CHECKING:
     from core.phases import PhaseModel
@@ -25,8 +26,7 @@ MAX_PARTS = 16
 
 
 def _option(model: PhaseModel, phase: int) -> tuple[str, str]:
-    description = model.description(phase)
-    return str(phase), f"φ{phase + 1}  {description}".strip()
+    return str(phase), f"{phase_name(phase, model.names)}  {model.description(phase)}".strip()
 
 
 def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None, number: int | None) -> list[Node]:
@@ -126,7 +126,8 @@ def submit(model_id: str, phase: str | None, into: Any, trace_set_id: str | None
         "into": into,
         "name": new_name,
     }
-    return space.tasks.submit("expand", f"Expand φ{int(phase) + 1} of {info.name} into {into}", params)
+    title = f"Expand {phase_name(int(phase), info.phase_names)} of {info.name} into {into}"
+    return space.tasks.submit("expand", title, params)
 
 
 def register(app: Dash) -> None:

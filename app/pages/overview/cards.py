@@ -392,7 +392,7 @@ def what_jobs_do(choice: Choice) -> Node:
         return card("What your jobs do", empty("stack-2", "No model yet", text, [train_a_model(choice)]))
     groups, phases, by = group_shares(pair[0].id, pair[1].id)
     note = f"share of time in each phase, largest groups by {by}" if by else "share of time in each phase"
-    figure = shares(groups, phases)
+    figure = shares(groups, phases, pair[1].phase_names)
     tools = [
         link_button("Open phases", address("/phases", choice), "arrow-right", "small quiet"),
         export_menu("jobs", "what jobs do", []),

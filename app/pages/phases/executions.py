@@ -26,7 +26,7 @@ from core.traces.model import Role
 from core.units import format_duration, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import plotly.graph_objects as go
 
@@ -151,10 +151,6 @@ class View(LabelledTraces):
     def resource_lanes(self) -> tuple[Lane, ...]:
         """The lanes whose usage is summarised by phase: a loss is of a job, not of a phase."""
         return tuple(lane for lane in self.lanes if lane.role is not Role.LOSS)
-
-    def phase_names(self) -> Mapping[int, str]:
-        """The names that people gave to the model's phases."""
-        return workspace().models.get(self.model).phase_names
 
     def labelling(self) -> Labelling:
         """The phases of every sample."""

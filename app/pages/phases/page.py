@@ -187,27 +187,28 @@ def details(view: View) -> list[Node]:
 
 
 def _spread_card(view: View) -> Node:
-    labelling = view.labelling()
+    labelling, names = view.labelling(), view.phase_names()
     figures = cached(
-        lambda: spread_figures(labelling.statistics, view.resource_lanes),
+        lambda: spread_figures(labelling.statistics, view.resource_lanes, names),
         "spread",
+        str(names),
         *view.prints(),
         written_keys(view.resource_lanes),
     )
     samples = sum(each.samples for each in live(labelling.statistics))
     info = workspace().traces.get(view.traces)
     counts = f"{plural(info.n_executions, 'execution')}, {plural(samples, 'labelled sample')}"
-    names = [f"spread-{place}" for place in range(len(figures))]
+    ids = [f"spread-{place}" for place in range(len(figures))]
     return card(
         "Spread by phase",
         html.Div(
-            [graph(name, figure, label) for name, (_, label, figure) in zip(names, figures, strict=True)],
+            [graph(name, figure, label) for name, (_, label, figure) in zip(ids, figures, strict=True)],
             className="spread",
         ),
         note=f"whiskers 5th to 95th percentile; {counts}",
         tools=[
             export_menu(
-                [(name, title) for name, (title, _, _) in zip(names, figures, strict=True)],
+                [(name, title) for name, (title, _, _) in zip(ids, figures, strict=True)],
                 "spread by phase",
                 [("Statistics of every feature, CSV", tables.statistics_address(view))],
             )

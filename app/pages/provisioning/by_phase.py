@@ -29,7 +29,8 @@ def phases_card(verdict: Verdict, view: View, tolerance: float) -> html.Section 
     """The fixed amount of every phase, a row per workload; None without phases."""
     resource = Resource(view.resource)
     lines = [(each, line) for each in verdict.cards if (line := each.line(resource)) is not None]
-    phases = sorted({each.phase for _, line in lines for each in line.by_phase}, key=lambda n: (n < 0, n))
+    names = {each.phase: each.given_name for _, line in lines for each in line.by_phase}
+    phases = sorted(names, key=lambda n: (n < 0, n))
     if not phases:
         return None
     unit, keys = lines[0][1].unit, [phase_name(phase) for phase in phases]
@@ -48,7 +49,7 @@ def phases_card(verdict: Verdict, view: View, tolerance: float) -> html.Section 
             "all": lambda row: html.Span(columns[1].text(row[1]), className="strong"),
             **{key: partial(_phase_cell, at, unit, tolerance) for at, key in enumerate(keys, 2)},
         },
-        heads=dict(zip(keys, map(phase_badge, phases), strict=True)),
+        heads={phase_name(phase): phase_badge(phase, name) for phase, name in names.items()},
     )
     cut = f"; the first {MAX_WORKLOADS} of {len(lines):,} workloads" if len(lines) > MAX_WORKLOADS else ""
     return card(

@@ -123,7 +123,8 @@ def _strip(name: str, choice: Choice) -> Node:
     seconds, phases = labelling.runs.seconds[part], labelling.runs.phase[part]
     total = float(seconds.sum()) or 1.0
     parts = [(float(length) / total, int(phase)) for length, phase in zip(seconds, phases, strict=True)]
-    badges = [phase_badge(phase) for phase in sorted({phase for _, phase in parts})]
+    names = pair[1].phase_names
+    badges = [phase_badge(phase, names.get(phase, "")) for phase in sorted({phase for _, phase in parts})]
     return html.Div([strip(parts, f"Phases of {name}"), html.Div(badges, className="row tight wrap")])
 
 
@@ -219,7 +220,7 @@ def _phases(card: Card) -> Node:
         return None
     cells = [html.Li([html.Span("request and limit "), html.B(format_value(line.fixed.amount, line.unit))])]
     cells += [
-        html.Li([phase_badge(each.phase), " ", html.B(format_value(each.amount, line.unit))])
+        html.Li([phase_badge(each.phase, each.given_name), " ", html.B(format_value(each.amount, line.unit))])
         for each in line.by_phase
     ]
     return html.Div([html.H3("By phase"), html.Ul(cells, className="byphases")])

@@ -112,7 +112,7 @@ def _notes(report: Mapping[str, Any]) -> Node:
 def _result_cards(result: Result, view: View, choice: Choice) -> list[Node]:
     """The tiles, the table of workloads, and the parts below it, of which one may be unfolded."""
     tolerance = float(result.report["settings"]["tolerance"])
-    files, verdict = exports.addresses(result, view), results.verdict_of(result, view)
+    files, verdict = exports.addresses(result, view), results.verdict_of(result, view, choice.model)
     part = view.part or (None if verdict is not None else "policies")
     if verdict is None:
         return [_folded(result, view, part), *_unfolded(part, result, view, choice, None)]

@@ -26,7 +26,7 @@ from core.provisioning.verdict.choice import kind_of
 from core.provisioning.verdict.savings import PriceSettings, assumptions
 from core.provisioning.verdict.verdict import verdict
 from core.settings_fields import build, describe
-from core.units import format_number
+from core.units import NO_NAMES, format_number
 from core.workspace.evaluations import Question
 from core.workspace.records import TaskState
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from app.context import Choice
     from core.provisioning.verdict.verdict import Verdict
-    from core.workspace.records import TaskInfo
+    from core.workspace.records import ModelInfo, TaskInfo
 
 
 PATH = "/provisioning"
@@ -387,9 +387,10 @@ def typical_seconds(trace_set_id: str) -> float:
     return float(workspace().traces.summary(trace_set_id)["duration_s"].median())
 
 
-def verdict_of(result: Result, view: View) -> Verdict | None:
+def verdict_of(result: Result, view: View, model: ModelInfo | None = None) -> Verdict | None:
     """The verdict of a comparison with the policies and prices of an address; None for an old report."""
-    return verdict(result.report, view.chosen_policies, view.prices)
+    names = model.phase_names if model else NO_NAMES
+    return verdict(result.report, view.chosen_policies, view.prices, names)
 
 
 def values_of(result: Result, view: View) -> Values:
@@ -405,7 +406,7 @@ def manifest(choice: Choice, result: Result, view: View, style: str, workload: s
     Raises InputError for an unknown format or without an amount to set; ConflictError if the
     comparison is of a version without verdicts.
     """
-    answer = verdict_of(result, view)
+    answer = verdict_of(result, view, choice.model)
     if answer is None or choice.traces is None:
         raise ConflictError("This comparison was made by an earlier version.", "Evaluate again.")
     if workload is not None:

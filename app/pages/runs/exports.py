@@ -17,6 +17,7 @@ from app.ui.links import Query
 from app.ui.tables import file_answer, table_route
 from core.errors import NotFoundError
 from core.tables import Table
+from core.units import with_phase_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -150,12 +151,14 @@ _LINES = ("cpu", "limit", "weight", "worker", "state", "label", "growth", "loss"
 @table_route(blueprint, "/api/runs/<run>/lines.csv")
 def export_lines(run: str) -> Table:
     """A run's time series: a row for each job at each observation."""
-    series = _series(run)
+    series, settings = _series(run), workspace().runs.get(run).settings
+    names = workspace().models.phase_names(settings.get("model"))
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for job, lines in series["jobs"].items():
             no_threads = [None] * len(lines["state"])  # series of earlier releases have no threads
-            columns = zip(*(lines.get(name, no_threads) for name in _LINES), strict=True)
+            named = {**lines, "label": [with_phase_names(label, names) for label in lines["label"]]}
+            columns = zip(*(named.get(name, no_threads) for name in _LINES), strict=True)
             for at, values in enumerate(columns, lines["first"]):
                 yield series["time"][at], job, *values
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dash import html
 
+from app.context import workspace
 from app.figures.runs.cpu import job_moment
 from app.pages.runs import stored
 from app.ui.basics import Node, card, data, icon, list_badge, with_symbol
@@ -26,7 +27,15 @@ from core.scheduling.actions import (
 )
 from core.scheduling.model import JobState
 from core.tables import Column, Table
-from core.units import format_bytes, format_cores, format_count, format_duration, format_number, plural
+from core.units import (
+    format_bytes,
+    format_cores,
+    format_count,
+    format_duration,
+    format_number,
+    plural,
+    with_phase_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -216,7 +225,8 @@ _MAX_MOMENTS = 60
 
 def tick_body(run: str, tick: int, job: str | None) -> list[Node]:
     """The cards of one tick."""
-    entry, series = stored.entry(run, tick), stored.recent_series(run)
+    names = workspace().models.phase_names(workspace().runs.get(run).settings.get("model"))
+    entry, series = _with_phase_names(stored.entry(run, tick), names), stored.recent_series(run)
     every = lines(entry, series)
     # waiting jobs have a card of their own
     idle = {each.id for each in waiting(entry) if each.state is JobState.WAITING} if job is None else set()
@@ -240,6 +250,13 @@ def tick_body(run: str, tick: int, job: str | None) -> list[Node]:
             className="grid ledger",
         )
     ]
+
+
+def _with_phase_names(entry: Entry, names: Mapping[int, str]) -> Entry:
+    """An entry whose labels and reasons say the names that people gave to phases."""
+    marks = tuple(replace(mark, label=with_phase_names(mark.label, names)) for mark in entry.marks)
+    reasons = tuple(replace(each, text=with_phase_names(each.text, names)) for each in entry.reasons)
+    return replace(entry, marks=marks, reasons=reasons)
 
 
 def _jobs(entry: Entry, visible: Sequence[Line], every: int, tick: int) -> html.Section:

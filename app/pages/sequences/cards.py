@@ -13,6 +13,7 @@ from dash import html
 from app.context import Choice, address, workspace
 from app.figures.sequences import Node as TreeNode
 from app.figures.sequences import icicle, leaving, matrix, node_link
+from app.figures.theme import escaped
 from app.pages.sequences.graph import drawn_states, elements, graph_view
 from app.pages.sequences.query import AHEAD, STEPS, name_of, state_name, written
 from app.pages.sequences.tables import MAX_PATHS, address_of, edge_grid, path_grid
@@ -37,10 +38,10 @@ from app.ui.phases import execution_rows
 from app.ui.tables import download, export_menu, menu_links
 from core.errors import NotFoundError
 from core.sequences import END, Warmup
-from core.units import format_duration
+from core.units import NO_NAMES, format_duration, with_phase_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import plotly.graph_objects as go
 
@@ -50,9 +51,10 @@ if TYPE_CHECKING:
 
 
 _MAX_NODES, _DEEPEST, _THINNEST, _SMALL_TREE = 400, 7, 0.007, 14
+_MAX_LETTERS = 14
 
 
-def tree_nodes(tree: PrefixTree) -> list[TreeNode]:
+def tree_nodes(tree: PrefixTree, names: Mapping[int, str] = NO_NAMES) -> list[TreeNode]:
     """The nodes to draw, parents first: the most frequent ones, up to a maximum depth."""
     total = max(int(tree.count[0]), 1)
     is_visible = (tree.count >= max(_THINNEST * total, 1)) & (tree.depth <= _DEEPEST)
@@ -70,7 +72,7 @@ def tree_nodes(tree: PrefixTree) -> list[TreeNode]:
                     parent,
                     int(tree.depth[number]),
                     element.phases,
-                    element.to_text("n"),
+                    with_phase_names(element.to_text("n"), names),
                     int(tree.count[number]),
                 )
             )
@@ -80,7 +82,7 @@ def tree_nodes(tree: PrefixTree) -> list[TreeNode]:
 def tree_figure(view: View) -> tuple[go.Figure, str]:
     """The tree with a note: an icicle, or nodes and links for a small tree."""
     tree = view.analysis().tree
-    nodes = tree_nodes(tree)
+    nodes = tree_nodes(tree, escaped(view.phase_names(), _MAX_LETTERS))
     small = len(nodes) <= _SMALL_TREE
     figure = node_link(nodes, 336) if small else icicle(nodes, 336)
     n_hidden = tree.n_nodes - len(nodes)
@@ -97,8 +99,10 @@ def matrix_figure(view: View) -> tuple[go.Figure, str]:
     picks = [
         [f"edge:{written(transitions.states[s])}:{written((phase,))}" for phase in columns] for s in states
     ]
-    rows = ["".join(name_of(phase) for phase in transitions.states[s]) for s in states]
-    figure = matrix(rows, [name_of(p) for p in columns], chances[states], counts[states], picks)
+    names = escaped(view.phase_names(), _MAX_LETTERS // view.memory)
+    separator = " › " if names else ""
+    rows = [separator.join(name_of(phase, names) for phase in transitions.states[s]) for s in states]
+    figure = matrix(rows, [name_of(p, names) for p in columns], chances[states], counts[states], picks)
     n_hidden = len(transitions.states) - len(states)
     unit = "segments" if view.step == "run" else "samples"
     return figure, f"rows sum to 1; {unit} at right" + (
@@ -123,23 +127,23 @@ LEAVE_WITHIN = (30.0, 60.0, 120.0, 300.0)
 _OFFERED = 12
 
 
-def badge(phase: int) -> Node:
+def badge(phase: int, names: Mapping[int, str]) -> Node:
     """A phase's badge, or that of the end."""
-    return state_badge("end") if phase == END else phase_badge(phase)
+    return state_badge("end") if phase == END else phase_badge(phase, names.get(phase, ""))
 
 
-def state_badges(state: Sequence[int]) -> Node:
+def state_badges(state: Sequence[int], names: Mapping[int, str]) -> Node:
     """The badges of a state with arrows between them."""
     parts: list[Node] = []
     for place, phase in enumerate(state):
         parts += [html.Span("›", className="ink3")] if place else []
-        parts.append(badge(phase))
+        parts.append(badge(phase, names))
     return html.Span(parts, className="states")
 
 
 def after_menu(view: View, after: State) -> Node:
     """The menu of states to start from, the most frequent first, by memory."""
-    analysis = view.analysis()
+    analysis, names = view.analysis(), view.phase_names()
     groups: list[Node] = []
     for memory in (1, 2, 3):
         transitions = analysis.graph(memory)
@@ -155,10 +159,10 @@ def after_menu(view: View, after: State) -> Node:
             html.Div(
                 [
                     html.Button(
-                        state_badges(state),
+                        state_badges(state, names),
                         type="button",
                         className=f"btn quiet small{' on' if state == after else ''}",
-                        title=f"{state_name(state)}: seen {visits:,} times",
+                        title=f"{state_name(state, names)}: seen {visits:,} times",
                         **data(after=written(state)),
                     )
                     for state, visits in chosen
@@ -181,7 +185,7 @@ def after_menu(view: View, after: State) -> Node:
 
 def next_view(view: View, after: State) -> Node:
     """The next phases after a state: probabilities, counts, and when the present phase ends."""
-    analysis = view.analysis()
+    analysis, names = view.analysis(), view.phase_names()
     try:
         outlook = analysis.forecaster.forecast(after, view.ahead)
     except NotFoundError as error:
@@ -198,21 +202,21 @@ def next_view(view: View, after: State) -> Node:
         parts.append(
             notice(
                 "info",
-                f"This sequence is too rare, so the forecast is for {state_name(outlook.used)}.",
+                f"This sequence is too rare, so the forecast is for {state_name(outlook.used, names)}.",
             )
         )
-    rows = [_next_row(analysis, outlook, place, descriptions) for place in range(len(outlook.phases))]
+    rows = [_next_row(analysis, outlook, place, descriptions, names) for place in range(len(outlook.phases))]
     parts.append(
         html.Div(rows, className="nextlist", tabIndex="0", role="region", **aria(label="What comes next"))
     )
-    return [*parts, *_leave(outlook.used, stays)]
+    return [*parts, *_leave(name_of(outlook.used[-1], names), outlook.used[-1], stays)]
 
 
 def _after_line(view: View, after: State, note: str) -> Node:
     return html.Div(
         [
             html.Span("After", className="ink3"),
-            state_badges(after),
+            state_badges(after, view.phase_names()),
             after_menu(view, after),
             html.Span(note, className="ink3 seen"),
         ],
@@ -220,22 +224,28 @@ def _after_line(view: View, after: State, note: str) -> Node:
     )
 
 
-def _next_row(analysis: SequenceAnalysis, outlook: PhaseForecast, place: int, texts: dict[int, str]) -> Node:
+def _next_row(
+    analysis: SequenceAnalysis,
+    outlook: PhaseForecast,
+    place: int,
+    texts: Mapping[int, str],
+    names: Mapping[int, str],
+) -> Node:
     each = outlook.phases[place]
-    one = outlook.steps == 1
+    one, given = outlook.steps == 1, names.get(each.phase)
     count = f"{each.count:,} segment{'' if each.count == 1 else 's'}" if one else ""
     typical = (
         "" if each.phase == END else _stay(analysis, (*outlook.used, each.phase) if one else (each.phase,))
     )
     return html.Button(
         [
-            badge(each.phase),
+            badge(each.phase, NO_NAMES),
             html.Span(
-                texts.get(each.phase) or name_of(each.phase),
+                html.B(given) if given else texts.get(each.phase) or name_of(each.phase),
                 className="truncate",
                 title=texts.get(each.phase),
             ),
-            bar(each.probability, label=f"probability of {name_of(each.phase)}"),
+            bar(each.probability, label=f"probability of {name_of(each.phase, names)}"),
             html.B(f"{each.probability:.2f}", className="num"),
             html.Span(
                 [html.Span(count), html.Span(typical, className="small", title="dwell time")],
@@ -257,11 +267,10 @@ def _stay(analysis: SequenceAnalysis, after: State) -> str:
     return f"median {format_duration(stays.median)}" if stays.n_runs else ""
 
 
-def _leave(state: State, stays: DwellTimes) -> list[Node]:
-    name = name_of(state[-1])
+def _leave(name: str, phase: int, stays: DwellTimes) -> list[Node]:
     chances = [(seconds, stays.leave_within(seconds)) for seconds in LEAVE_WITHIN]
     typical = f"; dwell time: median {format_duration(stays.median)}, mean {format_duration(stays.mean)}"
-    figure = leaving(stays.times, stays.share_ended_by, state[-1])
+    figure = leaving(stays.times, stays.share_ended_by, phase)
     return [
         html.Hr(className="rule"),
         html.Div([f"Chance of leaving {name}", html.Span(typical)], className="ink3 small"),
@@ -371,11 +380,11 @@ def next_card(view: View, after: tuple[int, ...]) -> Node:
 def graph_card(view: View) -> Node:
     """The card of the transition graph, as a picture and as a table."""
     transitions = view.analysis().graph(view.memory, view.step)
-    _, note = elements(transitions, view.hide)
+    _, note = elements(transitions, view.hide, view.phase_names())
     return card(
         "Transition graph",
         html.Div(graph_view(transitions, view), id="seq-picture"),
-        html.Div(edge_grid(transitions), id="seq-table", hidden=True),
+        html.Div(edge_grid(transitions, view), id="seq-table", hidden=True),
         note=html.Span(graph_note(view, note), id="seq-graph-note"),
         tools=[
             button("As table", "table", "small quiet", id="seq-as-table", **aria(pressed="false")),

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 import dash_cytoscape as cyto
 from dash import html
 
-from app.pages.sequences.query import name_of, written
+from app.figures.theme import shortened
+from app.pages.sequences.query import state_name, written
 from app.pages.sequences.tables import GRAPH_HEIGHT
 from app.ui.basics import Node, aria
 from core.sequences import END
-from core.units import plural
+from core.units import NO_NAMES, plural
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from app.pages.sequences.query import View
     from core.sequences import TransitionGraph
 
@@ -27,6 +30,7 @@ GRAPH = "sequence-graph"
 MAX_STATES = 14
 _MANY_EDGES = 26
 _RADIUS, _WIDER = 150.0, 1.3
+_MAX_LETTERS = 14
 
 
 def drawn_states(graph: TransitionGraph) -> list[int]:
@@ -49,15 +53,15 @@ def _angle(place: int, n: int) -> float:
     return -math.pi / 2 - 2 * math.pi * slot / (n + 1)
 
 
-def elements(graph: TransitionGraph, hide: float) -> tuple[list[dict[str, Any]], str]:
+def elements(
+    graph: TransitionGraph, hide: float, names: Mapping[int, str] = NO_NAMES
+) -> tuple[list[dict[str, Any]], str]:
     """The nodes and edges to draw, and a note on the hidden ones."""
     states = drawn_states(graph)
     n = len(states)
     if not n:
         return [], ""
-    nodes = [
-        _node(graph, number, _angle(place, n), long=graph.memory > 1) for place, number in enumerate(states)
-    ]
+    nodes = [_node(graph, number, _angle(place, n), names) for place, number in enumerate(states)]
     bottom = -math.pi / 2 - 2 * math.pi * ((n + 1) // 2) / (n + 1)
     nodes.append(_placed({"id": "end", "label": "end", "pick": "node:end"}, "end", bottom))
     edges: list[dict[str, Any]] = []
@@ -75,17 +79,21 @@ def elements(graph: TransitionGraph, hide: float) -> tuple[list[dict[str, Any]],
 
 
 def _placed(data: dict[str, Any], classes: str, angle: float) -> dict[str, Any]:
-    wide = _WIDER if "long" in classes else 1.0
+    wide = _WIDER if "long" in classes or "named" in classes else 1.0
     position = {"x": round(wide * _RADIUS * math.cos(angle), 1), "y": round(_RADIUS * math.sin(angle), 1)}
     return {"data": data, "classes": classes, "position": position, "grabbable": False}
 
 
-def _node(graph: TransitionGraph, number: int, angle: float, *, long: bool) -> dict[str, Any]:
+def _node(graph: TransitionGraph, number: int, angle: float, names: Mapping[int, str]) -> dict[str, Any]:
     state = graph.states[number]
-    text = "".join(name_of(phase) for phase in state)
-    data: dict[str, Any] = {"id": str(number), "width": 14 + 17 * len(state)}
-    data |= {"label": text, "pick": f"node:{written(state)}", "after": written(state)}
-    return _placed(data, f"{_class_of(state[-1])} {'long' if long else ''}".strip(), angle)
+    short = {phase: shortened(name, _MAX_LETTERS // graph.memory) for phase, name in names.items()}
+    is_named = any(phase in names for phase in state)
+    text = state_name(state, short) if is_named else state_name(state).replace(" › ", "")
+    width = 14 + (7 * len(text) if is_named else 17 * len(state))
+    data: dict[str, Any] = {"id": str(number), "width": width, "label": text}
+    data |= {"pick": f"node:{written(state)}", "after": written(state)}
+    shape = "long" if graph.memory > 1 else "named" if is_named else ""
+    return _placed(data, f"{_class_of(state[-1])} {shape}".strip(), angle)
 
 
 def _edge(graph: TransitionGraph, source: int, target: int, count: int, p: float) -> dict[str, Any]:
@@ -106,7 +114,7 @@ def _edge(graph: TransitionGraph, source: int, target: int, count: int, p: float
 
 def graph_view(graph: TransitionGraph, view: View) -> Node:
     """The picture; a table next to it has the same numbers for screen readers."""
-    drawn_elements, _ = elements(graph, view.hide)
+    drawn_elements, _ = elements(graph, view.hide, view.phase_names())
     return html.Div(
         cyto.Cytoscape(
             id=GRAPH,

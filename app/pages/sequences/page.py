@@ -189,7 +189,8 @@ def reshape(memory: str, step: str, hide: str, choice: dict[str, str]) -> tuple[
     """Draw graph and matrix for another memory or step; the threshold changes the graph alone."""
     view = _view_of(choice, memory=memory, step=step, hide=hide)
     transitions = view.analysis().graph(view.memory, view.step)
-    graph_elements, note = elements(transitions, view.hide)
+    names = view.phase_names()
+    graph_elements, note = elements(transitions, view.hide, names)
     if dash.ctx.triggered_id == "seq-hide":
         same = dash.no_update
         return graph_elements, graph_note(view, note), same, same, same
@@ -197,7 +198,7 @@ def reshape(memory: str, step: str, hide: str, choice: dict[str, str]) -> tuple[
     return (
         graph_elements,
         graph_note(view, note),
-        edge_rows(transitions),
+        edge_rows(transitions, names),
         graph("matrix", figure, MATRIX_LABEL),
         matrix_note,
     )

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.context import workspace
-from app.figures.theme import phase_name
 from app.ui.links import free_text, parameter
 from app.ui.phases import LabelledTraces
 from core.errors import NotFoundError
 from core.sequences import END, Step, Warmup
-from core.units import format_share
+from core.units import NO_NAMES, format_share, phase_name, with_phase_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from core.sequences import Element
     from core.traces.model import IntArray
@@ -70,19 +69,19 @@ def state_of(text: str | None) -> State:
         return ()
 
 
-def name_of(phase: int) -> str:
-    """The name of a phase or of the end: ``φ3``, ``end``."""
-    return "end" if phase == END else phase_name(phase)
+def name_of(phase: int, names: Mapping[int, str] = NO_NAMES) -> str:
+    """The name of a phase or of the end: ``φ3``, ``φ3 validation``, ``end``."""
+    return "end" if phase == END else phase_name(phase, names)
 
 
-def state_name(state: Sequence[int]) -> str:
-    """The name of a state: ``φ3 › φ5``."""
-    return " › ".join(name_of(phase) for phase in state)
+def state_name(state: Sequence[int], names: Mapping[int, str] = NO_NAMES) -> str:
+    """The name of a state: ``φ3 validation › φ5``."""
+    return " › ".join(name_of(phase, names) for phase in state)
 
 
-def written_path(elements: Sequence[Element]) -> str:
-    """The name of a path: ``φ3 (φ5·φ1)×n``."""
-    return " ".join(each.to_text("n") for each in elements) or "warm-up only"
+def written_path(elements: Sequence[Element], names: Mapping[int, str]) -> str:
+    """The name of a path: ``φ3 validation (φ5·φ1)×n``."""
+    return with_phase_names(" ".join(each.to_text("n") for each in elements), names) or "warm-up only"
 
 
 def default_after(analysis: SequenceAnalysis, memory: int) -> State:
@@ -138,7 +137,8 @@ def _executions_of_state(view: View, kind: str, states: str) -> MatchingExecutio
             "The end", _describe_counts(len(last), len(last), analysis), last, np.ones_like(last)
         )
     executions, times = graph.executions(state, to[0] if to else None)
-    title = f"{state_name(state)} → {name_of(to[0])}" if to else state_name(state)
+    names = view.phase_names()
+    title = " → ".join([state_name(state, names), *(name_of(phase, names) for phase in to)])
     return MatchingExecutions(
         title, _describe_counts(len(executions), int(times.sum()), analysis), executions, times
     )
@@ -151,7 +151,7 @@ def _executions_of_node(view: View, kind: str, number: str) -> MatchingExecution
         return None
     node = int(number)
     executions = np.flatnonzero(tree.end == node) if kind == "path" else tree.executions(node)
-    title = written_path(tree.path(node)) if node or kind == "path" else "All executions"
+    title = written_path(tree.path(node), view.phase_names()) if node or kind == "path" else "All executions"
     more = " and what follows" if kind == "tree" and node else ""
     return MatchingExecutions(
         f"{title}{more}",

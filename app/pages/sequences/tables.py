@@ -21,9 +21,11 @@ from app.ui.phases import strips
 from app.ui.tables import grid_rows, table_grid, table_route
 from core.errors import InputError
 from core.tables import Column, Table
-from core.units import format_count, format_duration, format_number, format_share
+from core.units import NO_NAMES, format_count, format_duration, format_number, format_share, with_phase_names
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from app.pages.sequences.query import State
     from app.ui.basics import Node
     from core.sequences import TransitionGraph, TreePath
@@ -65,11 +67,12 @@ class _PathRow(NamedTuple):
     path: TreePath
     example: str
     prototype: bool
+    names: Mapping[int, str]
 
 
 _PATH_COLUMNS = (
     Column("number", "No.", lambda number: f"P{number}", right=False),
-    Column("path", "Packed sequence", value=lambda row: written_path(row.path.elements)),
+    Column("path", "Packed sequence", value=lambda row: written_path(row.path.elements, row.names)),
     Column("example", "Example"),
     Column("median_s", "Length", format_duration, lambda row: row.path.seconds),
     Column("executions", "Executions", format_count, lambda row: row.path.count),
@@ -88,9 +91,9 @@ def paths(trace_set_id: str, model_id: str) -> Table:
 def paths_table(view: View, max_paths: int | None = None) -> Table:
     """The paths of a view, all or the most frequent ones."""
     analysis = view.analysis()
-    ids, prototypes = analysis.sequences.ids, len(analysis.prototypes)
+    ids, prototypes, names = analysis.sequences.ids, len(analysis.prototypes), view.phase_names()
     rows = [
-        _PathRow(number, path, ids[path.example], number <= prototypes)
+        _PathRow(number, path, ids[path.example], number <= prototypes, names)
         for number, path in enumerate(analysis.paths[:max_paths], 1)
     ]
     return Table(_name(view, "paths"), _PATH_COLUMNS, rows)
@@ -98,7 +101,7 @@ def paths_table(view: View, max_paths: int | None = None) -> Table:
 
 def path_rows(view: View) -> list[dict[str, Any]]:
     """One row per path for the grid, the most frequent first."""
-    return cached(lambda: _path_rows(view), "paths", view.warmup, *view.prints())
+    return cached(lambda: _path_rows(view), "paths", view.warmup, str(view.phase_names()), *view.prints())
 
 
 def _path_rows(view: View) -> list[dict[str, Any]]:
@@ -148,6 +151,7 @@ def path_grid(view: View) -> Node:
         height="100%",
         options={
             "suppressCellFocus": False,
+            "context": {"names": browser_names(view)},
             "rowClassRules": {"rare": "params.data && !params.data.prototype"},
         },
         eventListeners={"cellClicked": clicked, "cellKeyDown": clicked},
@@ -165,14 +169,15 @@ class _Edge(NamedTuple):
     phase: int
     probability: float
     times: int
+    names: Mapping[int, str]
 
 
 _EDGE_COLUMNS = (
-    Column("from", "From", value=lambda edge: state_name(edge.source)),
-    Column("next_phase", "To", value=lambda edge: name_of(edge.phase)),
+    Column("from", "From", value=lambda edge: state_name(edge.source, edge.names)),
+    Column("next_phase", "To", value=lambda edge: name_of(edge.phase, edge.names)),
     Column("probability", "Probability", partial(format_number, digits=3)),
     Column("count", "Times", format_count, lambda edge: edge.times),
-    Column("to", value=lambda edge: state_name(edge.target)),
+    Column("to", value=lambda edge: state_name(edge.target, edge.names)),
 )
 
 
@@ -181,13 +186,13 @@ def transitions(trace_set_id: str, model_id: str) -> Table:
     """Every edge of the graph, the most frequent first."""
     view = _view(trace_set_id, model_id)
     graph = view.analysis().graph(view.memory, view.step)
-    return Table(_name(view, f"transitions-{view.memory}"), _EDGE_COLUMNS, _edges(graph))
+    return Table(_name(view, f"transitions-{view.memory}"), _EDGE_COLUMNS, _edges(graph, view.phase_names()))
 
 
-def _edges(graph: TransitionGraph) -> list[_Edge]:
+def _edges(graph: TransitionGraph, names: Mapping[int, str]) -> list[_Edge]:
     columns = (graph.source.tolist(), graph.target.tolist(), graph.count.tolist(), graph.probability.tolist())
     edges = [
-        _Edge(graph.states[source], graph.name(target), int(graph.last[target]), probability, count)
+        _Edge(graph.states[source], graph.name(target), int(graph.last[target]), probability, count, names)
         for source, target, count, probability in zip(*columns, strict=True)
     ]
     return sorted(edges, key=lambda edge: -edge.times)
@@ -198,12 +203,17 @@ def _edge_parts(edge: _Edge) -> dict[str, Any]:
     return {"from": list(edge.source), "next_phase": edge.phase, "pick": pick}
 
 
-def edge_rows(graph: TransitionGraph) -> list[dict[str, Any]]:
+def edge_rows(graph: TransitionGraph, names: Mapping[int, str] = NO_NAMES) -> list[dict[str, Any]]:
     """One row per edge for the grid."""
-    return grid_rows(Table("edges", _EDGE_COLUMNS, _edges(graph)), _edge_parts)
+    return grid_rows(Table("edges", _EDGE_COLUMNS, _edges(graph, names)), _edge_parts)
 
 
-def edge_grid(graph: TransitionGraph) -> Node:
+def browser_names(view: View) -> dict[str, str]:
+    """The names that people gave to phases, for the cells that the browser draws."""
+    return {str(phase): name for phase, name in view.phase_names().items()}
+
+
+def edge_grid(graph: TransitionGraph, view: View) -> Node:
     """The edges in a sortable table; a row lists the executions behind it."""
     clicked = ["phasedockSequences.row(params)"]
     columns: dict[str, dict[str, Any]] = {
@@ -215,10 +225,10 @@ def edge_grid(graph: TransitionGraph) -> Node:
     return table_grid(
         EDGES,
         Table("edges", _EDGE_COLUMNS, ()),
-        rows=edge_rows(graph),
+        rows=edge_rows(graph, view.phase_names()),
         columns=columns,
         height=f"{GRAPH_HEIGHT}px",
-        options={"suppressCellFocus": False},
+        options={"suppressCellFocus": False, "context": {"names": browser_names(view)}},
         eventListeners={"cellClicked": clicked, "cellKeyDown": clicked},
         columnSize=None,
     )
@@ -232,13 +242,13 @@ def packed(trace_set_id: str, model_id: str) -> Table:
     """Every execution's packed sequence, with its repetitions."""
     view = _view(trace_set_id, model_id)
     analysis = view.analysis()
-    sequences, packs = analysis.sequences, analysis.packed
+    sequences, packs, names = analysis.sequences, analysis.packed, view.phase_names()
     rows = (
         (
             name,
             sequences.durations[i],
             len(sequences.runs_of(i)),
-            " ".join(str(each) for each in packs.elements_of(i)),
+            with_phase_names(" ".join(str(each) for each in packs.elements_of(i)), names),
         )
         for i, name in enumerate(sequences.ids)
     )
@@ -250,11 +260,15 @@ def tree(trace_set_id: str, model_id: str) -> Table:
     """Every node of the prefix tree."""
     view = _view(trace_set_id, model_id)
     prefix_tree = view.analysis().tree
-    n = max(int(prefix_tree.count[0]), 1)
+    n, names = max(int(prefix_tree.count[0]), 1), view.phase_names()
     rows = (
         (
             *(node, int(prefix_tree.parent[node]), int(prefix_tree.depth[node])),
-            prefix_tree.packed.symbols[prefix_tree.symbol[node]].to_text("n") if node else "all",
+            (
+                with_phase_names(prefix_tree.packed.symbols[prefix_tree.symbol[node]].to_text("n"), names)
+                if node
+                else "all"
+            ),
             *(int(prefix_tree.count[node]), int(prefix_tree.count[node]) / n, int(prefix_tree.ends[node])),
         )
         for node in range(prefix_tree.n_nodes)
@@ -273,13 +287,13 @@ def next_phases(trace_set_id: str, model_id: str) -> Table:
             "No phases are named to start from.", "Give them as after=2.4, the present one last."
         )
     analysis = view.analysis()
-    outlook = analysis.forecaster.forecast(after, view.ahead)
+    outlook, names = analysis.forecaster.forecast(after, view.ahead), view.phase_names()
     stays = analysis.dwell_times(outlook.used)
     rows: list[tuple[object, ...]] = [
-        ("next", name_of(each.phase), "", each.probability, each.count) for each in outlook.phases
+        ("next", name_of(each.phase, names), "", each.probability, each.count) for each in outlook.phases
     ]
     rows += [
-        ("left by", state_name(outlook.used), float(t), float(p), int(n))
+        ("left by", state_name(outlook.used, names), float(t), float(p), int(n))
         for t, p, n in zip(stays.times, stays.share_ended_by, stays.counts, strict=True)
     ]
     return Table.file_only(_name(view, "next"), ("what", "phase", "seconds", "probability", "count"), rows)

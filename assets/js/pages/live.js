@@ -112,6 +112,7 @@
     page.totals = news.totals;
     page.wake = news.wake;
     page.steered = news.steered;
+    page.names = news.phase_names;
     page.recording = news.recording;
     if (news.rows) adopt(page, news.rows);
     page.shape = news.shape;

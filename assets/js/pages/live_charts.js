@@ -249,7 +249,7 @@
   function one(node, row, page) {
     const badges = [];
     if (row.list) badges.push(live.listBadge(row));
-    if (known(row.phase)) badges.push([format.phaseClass(row.phase), format.phaseName(row.phase)]);
+    if (known(row.phase)) badges.push([format.phaseClass(row.phase), format.phaseName(row.phase, page.names)]);
     live.badges(node.querySelector(".badges"), badges);
     const lines = page.charts.get(row.id) || {}, plots = node.querySelectorAll(".plot");
     drawUse(plots[0], row, lines, page.node.dataset.measure);

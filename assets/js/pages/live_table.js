@@ -50,7 +50,7 @@
     const [className, word, title] = live.listBadge(props.data);
     return h("span", { className, title }, word);
   };
-  cells.LivePhaseCell = (props) => (known(props.value) ? h("span", { className: format.phaseClass(props.value) }, format.phaseName(props.value)) : h("span", { className: "ink3" }, "–"));
+  cells.LivePhaseCell = (props) => (known(props.value) ? h("span", { className: format.phaseClass(props.value) }, format.phaseName(props.value, live.page.names)) : h("span", { className: "ink3" }, "–"));
   cells.LiveStateCell = function (props) {
     if (!props.value) return h("span", { className: "ink3" }, props.data.state === "running" ? "running" : "–");
     const [kind, word, details] = props.value;
@@ -186,7 +186,7 @@
   }
   function matches(row) {
     const wanted = filterText().toLowerCase();
-    return [row.name, row.list, ...(row.trouble || []), known(row.phase) ? format.phaseName(row.phase) : ""].join(" ").toLowerCase().includes(wanted);
+    return [row.name, row.list, ...(row.trouble || []), known(row.phase) ? format.phaseName(row.phase, live.page.names) : ""].join(" ").toLowerCase().includes(wanted);
   }
   function showFilterCount() {
     const total = live.table.rows.size;
@@ -226,6 +226,7 @@
     if (live.table.columns === key) return;
     live.table.columns = key;
     for (const name in shown) table.setColumnsVisible([name], shown[name]);
+    if (Object.keys(live.page.names).length) table.setColumnWidths([{ key: "phase", newWidth: 132 }]);
   }
 
   /* On a phone every container is a card: name, badges, and two bars. */
@@ -262,7 +263,7 @@
   function fill(node, row) {
     const badges = [];
     if (row.list) badges.push(live.listBadge(row));
-    if (known(row.phase)) badges.push([format.phaseClass(row.phase), format.phaseName(row.phase)]);
+    if (known(row.phase)) badges.push([format.phaseClass(row.phase), format.phaseName(row.phase, live.page.names)]);
     if (row.held) badges.push(["state accent", "changed"]);
     if (row.trouble) badges.push(["state " + row.trouble[0], row.trouble[1]]);
     else if (row.state !== "running") badges.push(["state", row.state]);
@@ -299,7 +300,7 @@
     const rows = [], table = !narrow() && grid();
     if (table) table.forEachNodeAfterFilterAndSort((node) => rows.push(node.data.source));
     else [...live.table.rows.values()].filter(matches).forEach((row) => rows.push(row.source));
-    const lines = rows.map((row) => [row.name, row.image, row.state, row.letters, known(row.phase) ? format.phaseName(row.phase) : null,
+    const lines = rows.map((row) => [row.name, row.image, row.state, row.letters, known(row.phase) ? format.phaseName(row.phase, live.page.names) : null,
       row.cpu, row.cpu_limit, row.memory, row.memory_limit, row.throttled, row.loss, row.growth, row.io, row.network]);
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([csv.file([head, ...lines])], { type: "text/csv" }));

@@ -11,10 +11,11 @@
   const DEFAULTS = { memory: "1", step: "run", hide: "0.10", ahead: "1" };
 
   /* Cells: paths as badges, states, and a count with its bar. */
-  function badge(phase, key) {
+  function badge(phase, key, context) {
     if (phase === -2) return h("span", { className: "state", key: key }, "end");
-    const format = window.phasedock.format;
-    return h("span", { className: format.phaseClass(phase), key: key }, format.phaseName(phase));
+    const format = window.phasedock.format, name = context.names[phase];
+    const number = h("span", { className: format.phaseClass(phase), key: key }, format.phaseName(phase));
+    return name ? h("span", { className: "namedphase", key: key }, number, h("b", null, name)) : number;
   }
   function arrow(key) {
     return h("span", { className: "ink3", key: key }, "›");
@@ -25,17 +26,17 @@
     const parts = [];
     row.elements.forEach(function (unit, i) {
       if (i) parts.push(arrow("a" + i));
-      const badges = unit.map((phase, j) => badge(phase, i + "-" + j));
+      const badges = unit.map((phase, j) => badge(phase, i + "-" + j, props.context));
       if (unit.length === 1) parts.push(badges[0]);
       else parts.push(h("span", { className: "unit", key: "u" + i }, "(", badges, ")×n"));
     });
-    if (!parts.length) parts.push(badge(-1, "w"), h("span", { className: "ink3", key: "o" }, "only"));
+    if (!parts.length) parts.push(badge(-1, "w", props.context), h("span", { className: "ink3", key: "o" }, "only"));
     if (row.more) parts.push(h("span", { className: "ink3", key: "m" }, "… " + row.more + " more"));
     return h("div", { className: "states" }, parts);
   };
   cells.StateCell = function (props) {
     const state = Array.isArray(props.value) ? props.value : [props.value];
-    return h("div", { className: "states" }, state.flatMap((phase, i) => (i ? [arrow("a" + i), badge(phase, i)] : [badge(phase, i)])));
+    return h("div", { className: "states" }, state.flatMap((phase, i) => (i ? [arrow("a" + i), badge(phase, i, props.context)] : [badge(phase, i, props.context)])));
   };
   cells.CountBarCell = function (props) {
     if (!props.data) return null;
@@ -97,6 +98,7 @@
         color: variable("--on-p0"), "overlay-opacity": 0, "border-width": 0 } },
       { selector: "node.long", style: {
         shape: "round-rectangle", width: "data(width)", height: 26, "font-size": 12 } },
+      { selector: "node.named", style: { shape: "round-rectangle", width: "data(width)", height: 30, "font-size": 12 } },
       { selector: "node.end", style: {
         width: 34, height: 34, "background-color": variable("--sunken"), color: variable("--ink2"),
         "border-width": 1, "border-color": strong, "font-size": 12 } },
@@ -205,7 +207,7 @@
     });
     cy.nodes().forEach(function (node) {
       const at = node.position();
-      const w = node.width(), t = node.height(), round = node.hasClass("long") ? 4 : w / 2;
+      const w = node.width(), t = node.height(), round = node.hasClass("long") || node.hasClass("named") ? 4 : w / 2;
       parts.push('<rect x="' + (at.x - w / 2) + '" y="' + (at.y - t / 2) + '" width="' + w + '" height="' + t + '" rx="' + round +
         '" fill="' + node.style("background-color") + '"/>');
       labels.push('<text x="' + at.x + '" y="' + (at.y + 4) + '" font-weight="600" font-size="' + parseFloat(node.style("font-size")) +

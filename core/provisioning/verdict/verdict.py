@@ -14,7 +14,7 @@ from core.provisioning.fleet import Resource
 from core.provisioning.verdict.choice import pick, units
 from core.provisioning.verdict.savings import PriceSettings, running, saved
 from core.provisioning.verdict.standing import Standing, State, standing
-from core.units import Unit, format_share, phase_name, plural
+from core.units import NO_NAMES, Unit, format_share, phase_name, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,11 +69,13 @@ class PhaseAmount:
     time_short: float | None
     #: How many of them exceed it.
     containers_short: int
+    #: The name that people gave to the phase; empty without one.
+    given_name: str = ""
 
     @property
     def name(self) -> str:
         """The phase as people read it."""
-        return phase_name(self.phase)
+        return phase_name(self.phase, {self.phase: self.given_name})
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +182,12 @@ def verdict(
     report: Mapping[str, Any],
     overrides: Mapping[Resource, str] | None = None,
     prices: PriceSettings | None = None,
+    phase_names: Mapping[int, str] = NO_NAMES,
 ) -> Verdict | None:
-    """Read the verdict from a report; None where it was made before reports had what this needs."""
+    """Read the verdict from a report; None where it was made before reports had what this needs.
+
+    `phase_names` are those that people gave to phases of the model.
+    """
     parts = {Resource(name): part for name, part in report["resources"].items()}
     if "recorded" not in report or not all(map(_readable, parts.values())):
         return None
@@ -189,7 +195,7 @@ def verdict(
         resource: pick(part, units(report), (overrides or {}).get(resource))
         for resource, part in parts.items()
     }
-    make = _VerdictBuilder(report, parts, picks, prices or PriceSettings())
+    make = _VerdictBuilder(report, parts, picks, prices or PriceSettings(), phase_names)
     whole = make.card(None)
     by = report["recorded"]["by"]
     n = len(next(iter(parts.values()))["workloads"]["each"])
@@ -215,6 +221,7 @@ class _VerdictBuilder:
     parts: Mapping[Resource, Mapping[str, Any]]
     picks: Mapping[Resource, Pick]
     prices: PriceSettings
+    phase_names: Mapping[int, str]
 
     def card(self, number: int | None) -> Card:
         """The card of one workload, or of all."""
@@ -262,7 +269,7 @@ class _VerdictBuilder:
             steered=steered,
             fixed=fixed,
             recommended=recommended,
-            by_phase=tuple(_phase_amount(each) for each in entry.get("phases", ())),
+            by_phase=tuple(_phase_amount(each, self.phase_names) for each in entry.get("phases", ())),
         )
 
     def _option(
@@ -337,7 +344,7 @@ def bounded_sentence(evidence: Mapping[str, Any]) -> str:
     return f"Limited by its own limit in {share} of the time: raise the limit and record again."
 
 
-def _phase_amount(entry: Mapping[str, Any]) -> PhaseAmount:
+def _phase_amount(entry: Mapping[str, Any], names: Mapping[int, str]) -> PhaseAmount:
     return PhaseAmount(
         phase=entry["phase"],
         amount=entry["request"],
@@ -346,4 +353,5 @@ def _phase_amount(entry: Mapping[str, Any]) -> PhaseAmount:
         tested=entry["tested"],
         time_short=entry["under_time_0"],
         containers_short=entry["containers_short"],
+        given_name=names.get(entry["phase"], ""),
     )

@@ -428,3 +428,16 @@ def test_the_figure_keeps_a_far_limit_out_of_the_picture_and_says_mib_below_one_
     assert figure.layout.xaxis.ticktext[0] == "now"
     bare = History(np.empty(0), *(np.empty(0, np.float32) for _ in range(6)))
     assert history_figure(bare, "a").layout.yaxis3.range[1] == 1.0
+
+
+def test_names_that_people_gave_to_phases_are_in_the_explanations(place):
+    _, model = load_samples(place.traces, place.models, sample=SYNTHETIC)
+    place.models.name_phase(model.id, 1, "validation")
+    said = (ActivityEntry(1e9, "trainer", "trainer, in φ2, has 1 core from now on.", 2.0, 1.0, "φ2"),)
+    settings = {"model": model.name}
+    attached = AttachedPolicy("t", "autopilot", Mode.WATCH, settings=settings, entries=said)
+    shown = text(policy.panel(view(attached=attached), control=True))
+    assert "trainer, in φ2 validation, has 1 core" in shown
+    row = replace(container(1), phase=1)
+    seen = view(engine=replace(ENGINE, name="demo"), rows=(row,), model=model.id)
+    assert "validation" in text(limit.window(seen, row.id, control=True))
