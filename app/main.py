@@ -13,7 +13,7 @@ from flask import Flask, request
 from app import api, context, proxy, security
 from app.context import EXTENSION
 from app.pages import PAGES
-from app.shell import first_look
+from app.shell import first_look, help_window
 from app.shell import layout as shell
 from app.ui import graph, task_card
 from app.ui.page import on_callback_error
@@ -62,6 +62,7 @@ def create_app(settings: Settings) -> dash.Dash:
     server.config["MAX_FORM_MEMORY_SIZE"] = _LARGEST_FORM
     server.extensions[EXTENSION] = open_workspace(settings)
     server.register_blueprint(api.blueprint)
+    server.register_blueprint(help_window.blueprint)
     server.register_error_handler(PhaseDockError, api.explain)
     context.install(server, settings)
     proxy.install(server, settings)
@@ -90,7 +91,7 @@ def create_app(settings: Settings) -> dash.Dash:
     graph.register(app)
     task_card.register(app)
     shell.register(app, settings, pages)
-    app.layout = partial(shell.layout, pages, may_sign_out=settings.password is not None)
+    app.layout = partial(shell.layout, pages, settings)
     return app
 
 

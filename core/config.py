@@ -10,13 +10,13 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from core.errors import SettingsError
-from core.units import BINARY_FACTORS, SUFFIX_FACTORS, Unit
+from core.units import BINARY_FACTORS, SUFFIX_FACTORS, Unit, format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -362,6 +362,28 @@ SETTINGS = (
     ),
 )  # fmt: skip
 """Every environment variable, in the order of the table in README and docs."""
+
+
+def shown_value(row: Variable, settings: Settings) -> str:
+    """A variable's present value as people read it; of addresses and secrets only whether they are set."""
+    value, preset = (
+        getattr(settings, row.field),
+        next(each for each in fields(Settings) if each.name == row.field),
+    )
+    if value == preset.default or value == f"sqlite:///{settings.home / 'phasedock.db'}":
+        return row.default
+    if not preset.repr:
+        return "set"
+    match value:
+        case bool():
+            return "on" if value else "off"
+        case tuple():
+            return ", ".join(
+                "-".join(map(str, each)) if isinstance(each, tuple) else str(each) for each in value
+            )
+        case int() if row.field == "max_upload":
+            return format_bytes(value)
+    return str(value)
 
 
 def settings_table() -> str:

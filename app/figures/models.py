@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from app.figures import theme
 from app.figures.spread import phase_label
+from core.units import NO_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ def cross_table(
     rows: Sequence[int],
     columns: Sequence[int],
     models: tuple[str, str],
-    names: BothNames = (theme.NO_NAMES, theme.NO_NAMES),
+    names: BothNames = (NO_NAMES, NO_NAMES),
 ) -> go.Figure:
     """Draw how the samples of each phase of one model are spread over the phases of another.
 

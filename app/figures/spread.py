@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from app.figures import theme
-from core.units import format_share, phase_name
+from core.units import NO_NAMES, format_share, phase_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def spread(
     title: str,
     boxes: Sequence[Box],
     scale: Scale,
-    names: Mapping[int, str] = theme.NO_NAMES,
+    names: Mapping[int, str] = NO_NAMES,
     height: int = 168,
 ) -> go.Figure:
     """Draw one box per phase, the first phase on top, in the unit of all views of the quantity.
@@ -93,7 +93,7 @@ def _box(box: Box, scale: float, names: Mapping[int, str]) -> go.Box:
 
 
 def frequencies(
-    counts: Sequence[tuple[int, int, float]], names: Mapping[int, str] = theme.NO_NAMES, height: int = 168
+    counts: Sequence[tuple[int, int, float]], names: Mapping[int, str] = NO_NAMES, height: int = 168
 ) -> go.Figure:
     """Draw each phase's share of time; `counts` are (phase, samples, share of all samples)."""
     shares, labels = [share for _, _, share in counts], [phase_label(phase, names) for phase, _, _ in counts]
@@ -130,7 +130,7 @@ class Group:
 def shares(
     groups: Sequence[Group],
     phases: Sequence[int],
-    phase_names: Mapping[int, str] = theme.NO_NAMES,
+    phase_names: Mapping[int, str] = NO_NAMES,
     height: int = 0,
 ) -> go.Figure:
     """Draw one bar per group, the first on top; `shares` of a group follow the order of `phases`."""

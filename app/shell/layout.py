@@ -15,7 +15,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, page
 
 from app.context import LOCATION, Choice, address, chosen_or_newest, own_path, workspace
 from app.figures.theme import dark_partners
-from app.shell import search
+from app.shell import help_window, search
 from app.ui.basics import Node, aria, icon, icon_button, when_changed
 from app.ui.engines import dot, engine_named, engine_options
 from app.ui.links import Query
@@ -95,9 +95,7 @@ def topbar(*, may_sign_out: bool = False) -> html.Header:
                         c="var(--ink2)",
                         **aria(label="Switch between light and dark"),
                     ),
-                    icon_button(
-                        "help-circle", "Keyboard shortcuts", id="open-help", class_name="only-desktop"
-                    ),
+                    icon_button("help-circle", "Help", id="open-help", class_name="only-desktop"),
                     _sign_out() if may_sign_out else None,
                 ],
                 className="right",
@@ -108,13 +106,6 @@ def topbar(*, may_sign_out: bool = False) -> html.Header:
 
 
 _PULSE_MS = 4_000
-
-
-_SHORTCUTS = (
-    ("Ctrl K", "Search, or jump to a page, a trace set, a model, an experiment or an execution"),
-    ("?", "Show keyboard shortcuts"),
-    ("Esc", "Close the open window"),
-)
 
 
 def _dot(says: str) -> html.Span:
@@ -149,18 +140,10 @@ def _link(page: Page, choice: Choice, *, active: bool) -> dcc.Link:
     )
 
 
-def _overlays(pages: Sequence[Page]) -> list[Node]:
+def _overlays(pages: Sequence[Page], settings: Settings) -> list[Node]:
     return [
         search.window(),
-        dmc.Modal(
-            id="help",
-            title="Keys",
-            closeButtonProps=aria(label="Close keyboard shortcuts"),
-            children=html.Div(
-                [part for key, text in _keys(pages) for part in (html.Kbd(key), html.Span(text))],
-                className="kbdlist",
-            ),
-        ),
+        help_window.window(pages, settings),
         dmc.Drawer(
             id="menu",
             size=280,
@@ -192,10 +175,6 @@ def _page() -> list[Node]:
     return parts
 
 
-def _keys(pages: Sequence[Page]) -> list[tuple[str, str]]:
-    return [*_SHORTCUTS, *(key for page in pages for key in page.keys)]
-
-
 _COMPONENTS = {
     # what opens belongs to the page as its button does
     "Popover": {"defaultProps": {"portalProps": {"target": "#page"}}},
@@ -207,7 +186,7 @@ _COMPONENTS = {
 }
 
 
-def layout(pages: Sequence[Page], *, may_sign_out: bool = False) -> dmc.MantineProvider:
+def layout(pages: Sequence[Page], settings: Settings) -> dmc.MantineProvider:
     """The whole page around the container of pages."""
     return dmc.MantineProvider(
         defaultColorScheme="auto",
@@ -236,12 +215,12 @@ def layout(pages: Sequence[Page], *, may_sign_out: bool = False) -> dmc.MantineP
                         ],
                         className="rail",
                     ),
-                    topbar(may_sign_out=may_sign_out),
+                    topbar(may_sign_out=settings.password is not None),
                     html.Main(_page(), id="page", tabIndex="-1"),
                 ],
                 className="shell",
             ),
-            *_overlays(pages),
+            *_overlays(pages, settings),
         ],
     )
 

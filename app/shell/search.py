@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import dash
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 
 from app.context import LOCATION, Choice, address, workspace
+from app.shell import help_window
+from app.shell.help_window import SearchHit
 from app.ui.basics import Node, aria, data, icon
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ def window() -> dmc.Modal:
         children=[
             dmc.TextInput(
                 id="search-text",
-                placeholder="Page, action, policy, setting, trace set, model, run or execution",
+                placeholder="Page, action, policy, setting, help, trace set, model, run or execution",
                 leftSection=icon("search"),
                 debounce=150,
                 **aria(label="Search"),
@@ -43,15 +45,6 @@ def window() -> dmc.Modal:
             html.Div(id="search-results", className="palette-list stack tight", style={"marginTop": 8}),
         ],
     )
-
-
-class SearchHit(NamedTuple):
-    """One hit of a search: icon, name, kind, and address."""
-
-    icon: str
-    name: str
-    kind: str
-    href: str
 
 
 def find_hits(text: str, pages: Sequence[Page], choice: Choice) -> list[SearchHit]:
@@ -76,6 +69,7 @@ def find_hits(text: str, pages: Sequence[Page], choice: Choice) -> list[SearchHi
             for page in pages
             for title, kind, parameters in page.findable()
         ]
+        things += help_window.hits()
     matching = [each for each in things if pattern in each.name.lower()]
     return matching + (_executions(pattern, choice) if pattern else [])
 
@@ -123,22 +117,26 @@ def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None],
     )
 
 
+def _link(hit: SearchHit, *, is_first: bool) -> Node:
+    """A hit: a link within the page; the window of help and documents are no pages of it."""
+    parts = [
+        icon(hit.icon),
+        html.Span(hit.name, className="truncate"),
+        html.Span(hit.kind, className="kind truncate"),
+    ]
+    class_name = "on" if is_first else ""
+    if hit.href == help_window.OPENS:
+        return html.A(parts, href=hit.href, className=class_name, **data(help="open"))
+    if hit.href.startswith(help_window.PATH):
+        return html.A(parts, href=hit.href, className=class_name, target="_blank")
+    return dcc.Link(parts, href=hit.href, className=class_name)
+
+
 def results(every: Sequence[SearchHit]) -> Node:
     """The hits as links; Enter opens the first."""
     if not every:
         return html.Div("No match in any trace set. Type less of the name.", className="hint")
-    links: list[Node] = [
-        dcc.Link(
-            [
-                icon(each.icon),
-                html.Span(each.name, className="truncate"),
-                html.Span(each.kind, className="kind truncate"),
-            ],
-            href=each.href,
-            className="on" if position == 0 else "",
-        )
-        for position, each in enumerate(every[:_MAX_HITS])
-    ]
+    links = [_link(each, is_first=position == 0) for position, each in enumerate(every[:_MAX_HITS])]
     more = len(every) - _MAX_HITS
     if more > 0:
         links.append(html.Div(f"and {more:,} more. Type more of the name.", className="hint"))

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dash import dcc, html
+
 from app.context import workspace
+from app.ui.basics import kpi
 from core.errors import NotFoundError, PhaseDockError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.provisioning.policies import policy_title
+from core.provisioning.verdict.savings import LEAST_MONEY, assumptions, money
+from core.provisioning.verdict.table import rows_of
 from core.settings_fields import describe
+from core.units import DASH, plural
 from core.workspace.evaluations import Question
 from core.workspace.records import TaskState
 
@@ -16,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from app.context import Choice
+    from app.ui.basics import Node
+    from core.provisioning.verdict.savings import PriceSettings
+    from core.provisioning.verdict.verdict import Verdict
     from core.workspace.evaluations import StoredEvaluation
     from core.workspace.records import TaskInfo
 
@@ -72,6 +83,42 @@ def get(evaluation_id: str) -> Result:
     """
     stored: StoredEvaluation = workspace().evaluations.get(evaluation_id)
     return Result(stored.key, stored.report, ())
+
+
+def saved_tile(
+    verdict: Verdict, report: Mapping[str, Any], prices: PriceSettings, href: str = "", where: str = ""
+) -> html.Div:
+    """What the recommended amounts save per day, of what all workloads cost; with `href` a link to them.
+
+    `where` follows the number of workloads.
+    """
+    rows = rows_of(verdict, float(report["settings"]["tolerance"]))
+    costs = [line.cost.money or 0.0 for card in verdict.cards for line in card.lines]
+    saved = [row.saved for row in rows if row.saved is not None]
+    number, _, unit = money(sum(saved), prices).partition(" ")
+    of = f"of {money(sum(costs), prices)}" if unit else ""
+    fewer, more = sum(each > LEAST_MONEY for each in saved), sum(each < -LEAST_MONEY for each in saved)
+    words = f"{fewer:,} of {plural(len(rows), 'workload')}" + (
+        f"; {more:,} need{'s' if more == 1 else ''} more" if more else ""
+    )
+    words = (words if saved else "nothing was tested") + where
+    basis = " ".join(assumptions(report["recorded"], prices))
+    sub = (
+        dcc.Link(words, href=href, className="link quietlink", title=basis)
+        if href
+        else html.Span(words, title=basis)
+    )
+    return kpi("Saved per day", number if saved else DASH, of, sub)
+
+
+def policy_name(name: str) -> Node:
+    """A policy's title, and in grey the identifier by which settings and commands know it."""
+    title = policy_title(name)
+    if title == name:
+        return name
+    parts = re.split(r"(?<=[.+])", name)
+    broken = [each for part in parts for each in (part, html.Wbr())][:-1]
+    return html.Span([title, " ", html.Code(broken, className="ident")], className="policyname")
 
 
 def about(choice: Choice) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from dash import html
 from app.context import workspace
 from app.ui.basics import Node, data, icon, with_symbol
 from core.errors import InputError
-from core.provisioning.policies import POLICIES
+from core.provisioning.policies import POLICIES, policy_title
 from core.provisioning.policy import FAMILIES
 from core.settings_fields import FieldSpec, build, check, describe
 
@@ -127,18 +127,25 @@ def _trace_sets() -> list[Any]:
 def _provisioning() -> list[Any]:
     """Policies that can be attached to running containers, by family."""
     usable = [each for _, each in POLICIES.items() if not each.foresight]
-    grouped = {name: [each.name for each in usable if each.kind in kinds] for name, kinds in FAMILIES.items()}
-    return [{"group": family, "items": names} for family, names in grouped.items() if names]
+    grouped = {
+        family: [
+            {"value": each.name, "label": each.title or each.name} for each in usable if each.kind in kinds
+        ]
+        for family, kinds in FAMILIES.items()
+    }
+    return [{"group": family, "items": items} for family, items in grouped.items() if items]
 
 
 def referenced_name(spec: FieldSpec, value: object) -> str:
-    """The name of the model or trace set whose id a setting holds; empty for other settings."""
+    """The name of the model, trace set or provisioning policy that a setting holds; empty for others."""
     infos: Sequence[ModelInfo | TraceSetInfo]
     match spec.kind:
         case "model":
             infos = workspace().models.list()
         case "traces":
             infos = workspace().traces.list()
+        case "provisioning":
+            return policy_title(str(value))
         case _:
             return ""
     return next((each.name for each in infos if each.id == value), "no longer there" if value else "")

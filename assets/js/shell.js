@@ -93,6 +93,11 @@
   /* On a phone the choice of traces, model and engine is at the end of the menu. */
   document.addEventListener("click", function (event) {
     if (dom.closest(event, ".open-search")) click("open-search");
+    if (dom.closest(event, "[data-help]")) {
+      event.preventDefault();
+      window.dash_clientside.set_props("search", { opened: false });
+      click("open-help");
+    }
     if (!dom.closest(event, "#open-choice")) return;
     click("open-menu");
     setTimeout(function () {

@@ -174,6 +174,8 @@ class Policy:
     usual: bool = False
     #: The policy that this one adapts, or None.
     wraps: Policy | None = None
+    #: Its name for people, such as "Reactive: last interval’s maximum"; empty shows `name`.
+    title: str = ""
 
     def chosen(self, values: Mapping[str, object] | None = None) -> Any:
         """The policy's settings with some values chosen.

@@ -49,7 +49,7 @@ def test_phases_of_the_page_are_those_of_the_command_line(server, place, traces,
     samples = place.traces.load(traces.id)
     assert table["time_s"].tolist() == samples.time.tolist()
     plain = write_csv(tmp_path / "t.csv", replace(samples, ids=("a", "b", "c")))
-    said = offline.label(save_model(place.models.load(model.id), tmp_path / "m"), plain)
+    said, _ = offline.label(save_model(place.models.load(model.id), tmp_path / "m"), plain)
     assert [said[name] for name in "abc"] == [
         part["phase_number"].tolist() for _, part in table.groupby("execution", sort=False)
     ]

@@ -1,24 +1,31 @@
 """The overview: before there is anything, while samples load, when that failed, and with data."""
 
 import json
+import re
 import time
 from dataclasses import replace
 
 import pytest
 
-from app.context import EXTENSION, workspace
+from app.context import EXTENSION, Choice, workspace
 from app.main import create_app
 from app.pages.overview import page
-from app.pages.overview.cards import attention, newest_saving, saving_of
+from app.pages.overview.cards import _saving, attention
 from app.pages.overview.page import _docker
+from app.ui.evaluations import saved_tile
+from core.bootstrap import worker_for
 from core.config import Settings
 from core.engines.values import EngineKey
 from core.errors import ConflictError
 from core.live.view import LiveFiles, write, write_attached
-from core.provisioning.policy import PolicyKind
+from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.provisioning.verdict.savings import PriceSettings
+from core.provisioning.verdict.verdict import verdict
 from core.sampling.values import AttachedPolicy, ContainerRow, EngineInfo, EngineState, LiveView, Mode
+from core.workspace.evaluations import Question
 from core.workspace.records import TaskState
 from core.workspace.samples import load_samples
+from tests.builders import small_traces
 from tests.data.make_synthetic import SYNTHETIC
 
 
@@ -32,33 +39,6 @@ def server(tmp_path):
     with made.test_request_context("/"):
         yield made
     made.extensions[EXTENSION].close()
-
-
-def policy(name, kind, over, low, group=None):
-    against = (
-        None if low is None else {"saving": low + 0.1, "low": low, "high": low + 0.2, "group_low": group}
-    )
-    return {
-        "policy": name,
-        "kind": kind.value,
-        "matched": {"over": over, "under_time_0": 0.058, "against_best": against},
-    }
-
-
-def report(*policies, held_out=12):
-    part = {"best_reactive": "prev.step.rules", "policies": list(policies)}
-    return {
-        "split": {"held_out": ["x"] * held_out},
-        "settings": {"tolerance": 0.05},
-        "resources": {"cpu": part},
-    }
-
-
-BASE = policy("prev.step.rules", PolicyKind.REACTIVE, 0.37, None)
-
-
-def saving_text(made):
-    return saving_of("cpu", made["resources"]["cpu"], made, "/provisioning")
 
 
 # ---- before there is anything ----
@@ -122,8 +102,15 @@ def test_samples_that_could_not_be_loaded_say_why(server, monkeypatch):
 def test_with_data_it_says_what_is_here_and_what_to_do(server):
     load_samples(workspace().traces, workspace().models, sample=SYNTHETIC)
     shown = text(page.layout())
-    for words in ("not compared yet", "Compare policies", "Controlled now", "What is new", "What to do next",
-                  "No worker is running", "Only the sample traces are loaded"):  # fmt: skip
+    for words in (
+        "not evaluated yet",
+        "Evaluate requests and limits",
+        "Controlled now",
+        "What is new",
+        "What to do next",
+        "No worker is running",
+        "Only the sample traces are loaded",
+    ):
         assert words in shown
     # said only where there is a keyboard
     assert '{"children": " with the arrow keys", "className": "bykeys"}' in shown
@@ -175,48 +162,26 @@ def test_a_failure_is_said_until_the_same_has_worked(server, sentence):
 
 
 def test_without_a_comparison_nothing_is_said_of_savings(server):
-    assert newest_saving() is None
+    load_samples(workspace().traces, workspace().models, sample=SYNTHETIC)
+    shown = text(page.layout())
+    assert "not evaluated yet" in shown
+    assert "Evaluate requests and limits" in shown
 
 
-def test_a_saving_is_said_where_its_whole_interval_is_above_zero(sentence):
-    found = saving_text(report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1, 0.02)))
-    assert (found.figure, found.title) == ("37% → 28%", "CPU over-allocation you could avoid")
-    sentence(found.words)
-
-
-def test_a_model_that_had_seen_the_held_out_containers_is_said(sentence):
-    made = report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1)) | {
-        "model": {"trained_on": "held_out"}
-    }
-    sentence(saving_text(made).words)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        policy("phasedock", PolicyKind.OURS, 0.28, -0.01),
-        policy("phasedock", PolicyKind.OURS, 0.28, 0.1, -0.02),
-        policy("phasedock", PolicyKind.OURS, 0.28, None),
-        policy("oracle", PolicyKind.ORACLE, 0.05, 0.5),
-        policy("static", PolicyKind.STATIC, 0.2, 0.2),
-    ],
-    ids=["its interval", "its interval over groups", "unknown", "an oracle", "static"],
-)
-def test_no_saving_is_said_that_is_not_sure(other, sentence):
-    found = saving_text(report(BASE, other))
-    assert (found.figure, found.then) == ("37%", None)
-    sentence(found.words)
-
-
-def test_too_few_held_out_containers_say_nothing(sentence):
-    found = saving_text(report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1), held_out=7))
-    assert (found.figure, found.then) == ("37%", None)
-    sentence(found.words)
-
-
-def test_a_comparison_without_a_simple_rule_says_so():
-    found = saving_text(report(policy("phasedock", PolicyKind.OURS, 0.28, 0.1)))
-    assert (found.figure, found.words) == ("–", "No simple rule was compared.")
+def test_the_saving_is_that_of_the_table_and_of_the_chosen_traces_first(server):
+    space = workspace()
+    runs = replace(small_traces(8, samples=60), attributes={"workload": ["job"] * 8})
+    first, other = (space.traces.add(runs, None, name=name) for name in ("night", "day"))
+    settings = EvaluationSettings(cycle=60.0, draws=100)
+    task = space.evaluations.submit(Question(first.id, None, settings, ("prev.step.max",)))
+    worker_for(space).work(task)
+    report = space.evaluations.get(str(space.tasks.get(task).result["evaluation"])).report
+    table = text(saved_tile(verdict(report), report, PriceSettings()).children[1])
+    own, others = (_saving(Choice(traces, None)) for traces in (first, other))
+    assert text(own.children[1]) == text(others.children[1]) == table
+    assert re.search(r"\d", table)
+    assert "on “night”" in text(others)
+    assert "on “" not in text(own)
 
 
 def test_it_says_which_policy_steers_how_many_containers(server):
@@ -232,11 +197,3 @@ def test_it_says_which_policy_steers_how_many_containers(server):
     shown = text(page.layout())
     assert "FlowCon on Demo: recorded jobs, replayed, 3 resizes" in shown
     assert files.model() == "model"
-
-
-def test_no_saving_of_memory_is_promised_by_a_policy_that_may_run_out_of_it(sentence):
-    made = report(BASE, policy("phasedock", PolicyKind.OURS, 0.07, 0.5, 0.4))
-    found = saving_of("memory", made["resources"]["cpu"], made, "/provisioning")
-    assert (found.figure, found.then) == ("37%", None)
-    sentence(found.title)
-    sentence(found.words)

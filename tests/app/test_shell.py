@@ -7,8 +7,10 @@ from plotly.utils import PlotlyJSONEncoder
 
 from app.context import Choice, address
 from app.pages import PAGES
+from app.shell import help_window
 from app.shell.first_look import layout as not_found
 from app.shell.search import find_hits, results
+from core.config import SETTINGS, Settings, shown_value
 from tests.builders import small_traces
 
 HOST = "http://127.0.0.1:8050"
@@ -78,6 +80,12 @@ def test_what_is_not_shown_of_a_search_is_counted(place, sentence):
         ("of SpeCon", "setting", "look=build"),
         ("deadlines, ample", "bundled experiment", "from=deadlines-ample"),
         ("trash", "action", "/traces?show=trash"),
+        ("interval’s max", "provisioning policy", "/provisioning?part=settings"),
+        ("prev.step.max", "provisioning policy", "/provisioning?part=settings"),
+        ("of kubernetes vertical", "setting", "/provisioning?part=settings"),
+        ("phasedock_control: off", "server setting", "#help"),
+        ("keys, server", "help", "#help"),
+        ("the live page", "document", "/docs/docker/screen.md"),
     ],
 )
 def test_a_search_finds_actions_policies_and_settings(place, text, kind, address_part):
@@ -88,3 +96,24 @@ def test_a_search_finds_actions_policies_and_settings(place, text, kind, address
 
 def test_a_search_without_text_lists_no_policies(place):
     assert {each.kind for each in find_hits("", EVERY, Choice(None, None))} == {"page"}
+
+
+def test_every_document_that_a_search_finds_is_served(server, place):
+    found = [each for each in help_window.hits() if each.kind == "document"]
+    assert len(found) > 20
+    client = server.test_client()
+    for each in found:
+        answer = client.get(each.href, base_url="http://127.0.0.1")
+        assert answer.status_code == 200
+        assert each.name in answer.text
+    assert client.get("/docs/../README.md", base_url="http://127.0.0.1").status_code == 404
+
+
+def test_a_secret_is_not_shown_in_help(tmp_path):
+    settings = Settings(
+        home=tmp_path, password="not to be seen", database_url="postgresql://me:word@box/name"
+    )
+    shown = {row.name: shown_value(row, settings) for row in SETTINGS}
+    assert (shown["PHASEDOCK_PASSWORD"], shown["DATABASE_URL"]) == ("set", "set")
+    assert shown["PHASEDOCK_CONTROL"] == "off"
+    assert shown["PHASEDOCK_MAX_UPLOAD"] == "4GiB"

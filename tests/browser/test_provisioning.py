@@ -37,10 +37,12 @@ def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation
     expect(rows).to_have_count(6)
     expect(rows.first).to_contain_text("budget.oracle")
     expect(page.locator("table.policies")).to_contain_text("best reactive")
-    page.locator("table.policies a", has_text=re.compile(r"^phase\.rule$")).click()
+    page.locator("table.policies a", has_text=re.compile(r"phase\.rule$")).click()
     expect(page).to_have_url(re.compile(r"policy=phase\.rule"))
     worst = page.locator("section", has_text="Worst containers first").locator("tbody a").first
-    expect(page.get_by_text("under phase.rule as published")).to_be_visible()
+    expect(page.locator("section", has_text="Worst containers first").locator(".note")).to_contain_text(
+        "under Phases: mean + 2·sd, as published phase.rule as published"
+    )
     name = worst.inner_text()
     worst.click()
     expect(page).to_have_url(re.compile(r"/phases\?.*overlay=phase\.rule"))
@@ -48,18 +50,22 @@ def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible()
     traces = "plot => (plot._fullData || []).filter(t => /allocation/.test(t.name)).map(t => t.name)"
     plot = page.locator(".js-plotly-plot").first
-    assert plot.evaluate(traces) == ["phase.rule allocation"] * 2
+    assert plot.evaluate(traces) == ["Phases: mean + 2·sd, as published allocation"] * 2
 
     page.locator("#overlay").click()
-    page.get_by_role("option", name="vpa", exact=True).click()
+    page.get_by_role("option", name="Kubernetes Vertical Pod Autoscaler", exact=True).click()
     page.wait_for_function(
-        "() => document.querySelector('.js-plotly-plot')._fullData.some(t => t.name === 'vpa allocation')"
+        """() => document.querySelector('.js-plotly-plot')._fullData
+          .some(t => t.name === 'Kubernetes Vertical Pod Autoscaler allocation')"""
     )
     assert "overlay=vpa" in page.url
     page.reload()
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=20_000)
     page.wait_for_timeout(300)
-    assert page.locator(".js-plotly-plot").first.evaluate(traces) == ["vpa allocation"] * 2
+    assert (
+        page.locator(".js-plotly-plot").first.evaluate(traces)
+        == ["Kubernetes Vertical Pod Autoscaler allocation"] * 2
+    )
     assert cut_figures(page, 390) == [], "with Overlay beside Compare the buttons wrap"
 
 
@@ -84,10 +90,10 @@ def test_a_node_of_the_graph_leads_to_a_timeline_with_an_allocation_over_it(page
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=20_000)
 
     page.locator("#overlay").click()
-    page.get_by_role("option", name="phase.rule", exact=True).click()
+    page.get_by_role("option", name="Phases: mean + 2·sd, as published", exact=True).click()
     page.wait_for_function(
         """() => document.querySelector('.js-plotly-plot')._fullData
-          .filter(trace => trace.name === 'phase.rule allocation' && trace.y.length > 9).length === 2"""
+          .filter(trace => /as published allocation$/.test(trace.name) && trace.y.length > 9).length === 2"""
     )
     expect(page).to_have_url(re.compile(r"overlay=phase\.rule"))
     expect(page.locator("#execution-title")).to_contain_text(name.rpartition("/")[2])
@@ -167,7 +173,7 @@ def test_tables_and_pictures_can_be_taken_away(page, samples):
     with page.expect_download() as table:
         page.get_by_role("link", name="Export policies, CSV").click()
     lines = table.value.path().read_text().splitlines()
-    assert lines[0].startswith("policy,kind,scale,over")
+    assert lines[0].startswith("policy,policy_title,kind,scale,over")
     assert len(lines) == 7
     page.get_by_role("button", name="Export frontier CPU").click()
     with page.expect_download() as picture:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -87,6 +88,7 @@ def mark(value: float, low: float | None, high: float | None, on: Track) -> Mark
 _HEIGHT, _TOP, _BOTTOM = 334, 30, 44
 _LABEL_PX = 15.0
 _LETTER_PX = 6.4
+_NAME_LETTERS = 22
 _TICKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 _LEFT, _RIGHT = 0.0045, 0.26
 _ROOM = 2.6
@@ -155,7 +157,7 @@ def frontier(curves: Sequence[Curve], tolerance: float, quantity: str) -> go.Fig
     top = highest(curves)
     rank = {BOUND: 0, OTHER: 1, NAMED: 2, BEST: 3, OURS: 4}
     ordered = sorted(curves, key=lambda curve: rank[curve.part])
-    names = [len(curve.name) for curve in curves if curve.part != OTHER]
+    names = [len(line) for curve in curves if curve.part != OTHER for line in wrap(curve.name, _NAME_LETTERS)]
     figure = go.Figure(layout=_layout(top, tolerance, quantity, max(names, default=0)))
     for curve in ordered:
         figure.add_trace(_curve(curve))
@@ -260,6 +262,10 @@ def _whisker(y: float, low: float, high: float, colour: str) -> dict[str, Any]:
     }
 
 
+def _wrapped(name: str) -> str:
+    return "<br>".join(wrap(name, _NAME_LETTERS))
+
+
 def _labels(curves: Sequence[Curve], top: float) -> list[dict[str, Any]]:
     """The names at the ends of the lines, moved apart where they would touch."""
     ends = [
@@ -270,18 +276,20 @@ def _labels(curves: Sequence[Curve], top: float) -> list[dict[str, Any]]:
         and visible_points[-1][1] <= top
     ]
     per_pixel = top / (_HEIGHT - _TOP - _BOTTOM)
-    places = spread_apart([y for _, y in ends], _LABEL_PX * per_pixel, 6 * per_pixel, top)
+    lines = max((len(wrap(curve.name, _NAME_LETTERS)) for curve, _ in ends), default=1)
+    places = spread_apart([y for _, y in ends], lines * _LABEL_PX * per_pixel, 6 * per_pixel, top)
     colours = {OURS: "accent", BEST: "ink"}
     return [
         {
             "x": 1.0,
             "xref": "paper",
             "xanchor": "left",
+            "align": "left",
             "xshift": 6,
             "y": place,
             "yref": "y",
             "yanchor": "middle",
-            "text": f"<b>{curve.name}</b>" if curve.part == OURS else curve.name,
+            "text": f"<b>{_wrapped(curve.name)}</b>" if curve.part == OURS else _wrapped(curve.name),
             "showarrow": False,
             "font": {"size": 11, "color": theme.ink(colours.get(curve.part, "ink3"))},
         }

@@ -34,11 +34,12 @@ _LINES = {
 
 @dataclass(frozen=True, slots=True)
 class AllocationTotal:
-    """Total allocation of one policy over time, shape (n,), and its style."""
+    """Total allocation of one policy over time, shape (n,): its title, its style, and its identifier."""
 
     name: str
     part: str
     values: FloatArray
+    policy: str = ""
 
 
 def _line(part: str) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from dash import dcc, html
@@ -13,23 +12,23 @@ from app.figures.spread import Group, shares
 from app.ui import task_card
 from app.ui.basics import Node, bar, card, empty, icon, kpi, link_button, state_badge
 from app.ui.engines import STATE_WORDS, title_of
-from app.ui.evaluations import KIND
+from app.ui.evaluations import KIND, saved_tile
 from app.ui.graph import graph
 from app.ui.nothing_yet import train_a_model
 from app.ui.phases import attributes, load_labelling
 from app.ui.tables import export_menu
-from core.bootstrap_intervals import MIN_UNITS
 from core.errors import NotFoundError
 from core.live.view import ATTACH, RECORD
-from core.provisioning.verdict.choice import surely, units
+from core.provisioning.verdict.savings import PriceSettings
+from core.provisioning.verdict.verdict import verdict
 from core.sampling.values import EngineState, Mode
 from core.scheduling.policies import display_name
 from core.traces.model import Role
-from core.units import Unit, format_number, format_share, plural
+from core.units import DASH, Unit, format_number, plural
 from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
@@ -191,111 +190,7 @@ def _usefulness(groups: int, executions: int) -> float:
     return -abs(np.log(groups / 8)) if 1 < groups < executions else -np.inf
 
 
-_NAMES = {"cpu": "CPU", "memory": "Memory"}
 _SAVING_LOOK_BACK = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Saving:
-    """A resource's over-allocation now, and under the best policy with a significant saving."""
-
-    #: ``CPU`` or ``Memory``.
-    resource: str
-    #: Over-allocation of the best reactive rule, as a share of demand, at matched violation; None where no
-    #: such rule was compared.
-    now: float | None
-    #: The recommended policy's; None without a significant saving or with too few held-out containers.
-    then: float | None
-    #: Between which policies, or why there is nothing to gain, in one sentence.
-    words: str
-    #: The comparison.
-    href: str
-
-    @property
-    def figure(self) -> str:
-        """Both shares, ``37% → 28%``; one where nothing is surely saved."""
-        if self.now is None:
-            return "–"
-        before = format_share(self.now, 0)
-        return before if self.then is None else f"{before} → {format_share(self.then, 0)}"
-
-    @property
-    def title(self) -> str:
-        """The title of the figure."""
-        more = "you could avoid" if self.then is not None else "of the best simple rule"
-        return f"{self.resource} over-allocation {more}"
-
-
-def newest_saving(trace_set: str = "") -> Saving | None:
-    """The larger saving of the newest stored comparison, on a tie that of CPU; None before the first.
-
-    Comparisons of the chosen trace set come before those of others, which are named.
-    """
-    finished = workspace().tasks.list(_SAVING_LOOK_BACK, [TaskState.DONE], [KIND])
-    for task in sorted(finished, key=lambda task: task.params.get("trace_set") != trace_set):
-        try:
-            stored = workspace().evaluations.get(str((task.result or {}).get("evaluation", "")))
-        except NotFoundError:
-            continue
-        savings = [
-            saving_of(name, part, stored.report, _address(task)) for name, part in _parts(stored.report)
-        ]
-        best = max(savings, key=_gain, default=None)
-        other = task.params.get("trace_set") != trace_set
-        return _of_another(best, str(task.params.get("trace_set"))) if best and trace_set and other else best
-    return None
-
-
-def _of_another(saving: Saving, trace_set: str) -> Saving:
-    """A saving with the name of its trace set, which is not the chosen one."""
-    try:
-        name = f"“{workspace().traces.get(trace_set).name}”"
-    except NotFoundError:
-        name = "deleted traces"
-    return replace(saving, words=f"{saving.words}; on {name}")
-
-
-def _parts(report: Mapping[str, Any]) -> Sequence[tuple[str, Mapping[str, Any]]]:
-    return [(name, report["resources"][name]) for name in _NAMES if name in report["resources"]]
-
-
-def _gain(saving: Saving) -> float:
-    """The decrease of a resource's over-allocation; 0 without a recommendation."""
-    return (saving.now or 0.0) - saving.then if saving.then is not None else 0.0
-
-
-def _address(task: TaskInfo) -> str:
-    query = {"traces": task.params.get("trace_set"), "model": task.params.get("model")}
-    return address("/provisioning", None, **query)
-
-
-def saving_of(resource: str, part: Mapping[str, Any], report: Mapping[str, Any], href: str) -> Saving:
-    """The saving of one resource in a report."""
-    name, best = _NAMES[resource], part.get("best_reactive")
-    rows = {str(each["policy"]): each for each in part["policies"]}
-    base = rows.get(str(best))
-    if base is None:
-        return Saving(name, None, None, "No simple rule was compared.", href)
-    now, held_out = float(base["matched"]["over"]), units(report)
-    if held_out < MIN_UNITS:
-        what = "groups" if report["split"].get("held_out_groups") else "containers"
-        words = f"of demand, under {best}. {held_out} held-out {what} are too few to estimate a saving."
-        return Saving(name, now, None, words, href)
-    if resource == "memory":
-        words = f"of demand, under {best}. Too little memory kills: see which fixed limits are recommended."
-        return Saving(name, now, None, words, href)
-    better = {policy: low for policy, each in rows.items() if (low := surely(each)) > 0}
-    if not better:
-        return Saving(name, now, None, f"of demand. Nothing compared reliably beats {best}.", href)
-    chosen = max(better, key=lambda policy: better[policy])
-    matched = rows[chosen]["matched"]
-    then, short = float(matched["over"]), format_share(float(matched["under_time_0"]))
-    words = f"{chosen} against {best}, short {short} of the time"
-    if (report.get("model") or {}).get("trained_on") == "held_out":
-        words += "; its phase model was trained on these containers, so others may save less"
-    return Saving(name, now, then, words, href)
-
-
 _LOOK_BACK = 50
 _UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
 _TASK_LOOKS: dict[TaskState, tuple[str, str | None]] = {
@@ -320,16 +215,29 @@ def key_figures(choice: Choice, sets: Sequence[TraceSetInfo], models: Sequence[M
 
 
 def _saving(choice: Choice) -> html.Div:
-    """The saving of the newest comparison, or a link to make the first."""
-    try:
-        newest = newest_saving(choice.traces.id if choice.traces else "")
-    except (KeyError, TypeError, ValueError):  # a report of another version
-        newest = None
-    if newest is None:
-        ask = dcc.Link("Compare policies", href=address("/provisioning", choice), className="link")
-        return kpi("Over-allocation you could avoid", "–", "not compared yet", ask)
-    link = dcc.Link(newest.words, href=newest.href, className="link quietlink")
-    return kpi(newest.title, newest.figure, "of demand", link)
+    """The saving of the newest comparison, as Provisioning has it, or a link to make the first.
+
+    Comparisons of the chosen trace set come before those of others, which are named.
+    """
+    chosen = choice.traces.id if choice.traces else None
+    finished = workspace().tasks.list(_SAVING_LOOK_BACK, [TaskState.DONE], [KIND])
+    for task in sorted(finished, key=lambda task: task.params.get("trace_set") != chosen):
+        try:
+            report = workspace().evaluations.get(str((task.result or {}).get("evaluation", ""))).report
+            found = verdict(report)
+            other = (
+                None
+                if task.params.get("trace_set") == chosen
+                else workspace().traces.get(str(task.params.get("trace_set")))
+            )
+        except NotFoundError:
+            continue
+        if found is not None:
+            query = {"traces": task.params.get("trace_set"), "model": task.params.get("model")}
+            where = f"; on “{other.name}”" if other else ""
+            return saved_tile(found, report, PriceSettings(), address("/provisioning", None, **query), where)
+    ask = dcc.Link("Evaluate requests and limits", href=address("/provisioning", choice), className="link")
+    return kpi("Saved per day", DASH, "not evaluated yet", ask)
 
 
 def _steered() -> html.Div:

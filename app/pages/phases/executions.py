@@ -21,6 +21,7 @@ from app.ui.phases import LabelledTraces, attributes, titles
 from app.ui.tables import grid
 from core.errors import NotFoundError
 from core.phases.describe import scale_for
+from core.provisioning.policies import policy_title
 from core.traces.lanes import Lane, default_lanes, list_lanes, select_lanes
 from core.traces.model import Role
 from core.units import format_duration, plural
@@ -90,15 +91,16 @@ def sentence(evaluation: str | None, policy: str | None, execution: str) -> str:
     """Why a chosen policy has no allocation here; empty if it has one."""
     if not policy or allocations(evaluation, policy, execution):
         return ""
+    title = f"“{policy_title(policy)}”"
     if not evaluation:
-        return f"No comparison with {policy} is stored for these traces; evaluate it on Provisioning."
-    return f"Only held-out executions have allocations; {policy} learned from this one or was not compared."
+        return f"No comparison with {title} is stored for these traces; evaluate it on Provisioning."
+    return f"Only held-out executions have allocations; {title} learned from this one or was not compared."
 
 
 def picker(available: Overlays, policy: str | None) -> Node:
     """The choice of a policy to draw over the timeline."""
     options = [{"value": NONE, "label": "Overlay: none"}]
-    options += [{"value": name, "label": name} for name in available.policies]
+    options += [{"value": name, "label": policy_title(name)} for name in available.policies]
     return dmc.Select(
         id="overlay",
         data=options,
@@ -257,7 +259,7 @@ def series(
             lane.unit,
             None if lane.limit is None else traces.column(lane.limit.name),
             allocated.get(lane.role),
-            policy,
+            policy_title(policy) if policy else "",
             [
                 (title, traces.column(feature.name))
                 for title, feature in zip(lane.names[1:], lane.features[1:], strict=True)

@@ -21,13 +21,13 @@ from app.pages.provisioning.policy_settings import (
 )
 from app.pages.provisioning.results import PATH, POLICY_PARAMETERS, View
 from app.ui.basics import Node, aria, button, icon, notice
-from app.ui.evaluations import ALL_POLICIES, USUAL, address_values
+from app.ui.evaluations import ALL_POLICIES, USUAL, address_values, policy_name
 from app.ui.forms import ORDER, control, controls, field_id, read, select, text_of, values_of
 from app.ui.links import Query
 from app.ui.page import problem
 from core.errors import PhaseDockError
 from core.provisioning.evaluation.evaluate import EvaluationSettings, proposed_cycle
-from core.provisioning.policies import POLICIES, usual
+from core.provisioning.policies import POLICIES, policy_title, usual
 from core.provisioning.policy import FAMILIES
 from core.provisioning.verdict.savings import PriceSettings
 from core.settings_fields import describe
@@ -111,7 +111,12 @@ def _names(chosen: Sequence[str]) -> list[str]:
 def _boxes(title: str, policies: Sequence[Policy]) -> html.Fieldset:
     """Policies under one heading, to be ticked."""
     boxes = [
-        dmc.Checkbox(label=policy.name, value=policy.name, size="xs", wrapperProps={"title": policy.about})
+        dmc.Checkbox(
+            label=policy_name(policy.name),
+            value=policy.name,
+            size="xs",
+            wrapperProps={"title": policy.about},
+        )
         for policy in policies
     ]
     return html.Fieldset([html.Legend(title, className="small ink3"), *boxes])
@@ -128,7 +133,7 @@ def summary(settings: EvaluationSettings, policies: int, own_settings: Sequence[
             f"{format_set_share(settings.holdout)} of {by} held out",
             f"seed {settings.seed}",
             f"{policies} policies" if policies != 1 else "1 policy",
-            *([f"own settings of {', '.join(own_settings)}"] if own_settings else []),
+            *([f"own settings of {', '.join(map(policy_title, own_settings))}"] if own_settings else []),
         ]
     )
 

@@ -12,10 +12,12 @@ from app.figures.provisioning.typical import Lines, typical
 from app.pages.provisioning import results
 from app.pages.provisioning.results import FORMATS, RESOURCES, often_resized
 from app.ui.basics import Node, aria, data, icon, notice, phase_badge, strip
+from app.ui.evaluations import policy_name
 from app.ui.graph import graph
 from app.ui.links import segments
 from core.errors import PhaseDockError
 from core.provisioning.fleet import Resource
+from core.provisioning.policies import policy_title
 from core.provisioning.verdict.savings import money
 from core.provisioning.verdict.table import Evidence
 from core.provisioning.verdict.verdict import KEEP, bounded_sentence
@@ -136,7 +138,8 @@ def _keys(line: Line, now: float, fixed: float | None) -> list[Node]:
     if fixed is not None:
         keys.append(html.Span(f"fixed request, {format_value(fixed, line.unit)}", className="key ours"))
     if line.steered is not None:
-        text = f"steered by {line.steered.policy}, {format_value(line.steered.amount, line.unit)} on average"
+        amount = format_value(line.steered.amount, line.unit)
+        text = f"steered by “{policy_title(line.steered.policy)}”, {amount} on average"
         keys.append(html.Span(text, className="key steered"))
     return keys
 
@@ -204,7 +207,7 @@ def _steering(card: Card, view: View, choice: Choice) -> Node:
     short = format_share(float(steered.evidence["under_time_0"]))
     saves = f"would save another {money(more, view.prices)} a day" if more > 0 else "would save nothing more"
     parts: list[Node] = [
-        html.B(f"Steering with {steered.policy} "),
+        html.B(["Steering with ", policy_name(steered.policy), " "]),
         f"{saves}, short {short} of the time. ",
         html.Span(f"It {often}. ", className="warn") if often else None,
     ]

@@ -33,7 +33,9 @@ from app.ui.page import Page, Room, refused_policies, safe_page
 from app.ui.tables import download, export_menu
 from core.bootstrap_intervals import MIN_UNITS
 from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.provisioning.policies import POLICIES, policy_title
 from core.provisioning.verdict.table import Evidence, rows_of
+from core.settings_fields import describe
 from core.units import format_duration, format_set_share, plural
 
 if TYPE_CHECKING:
@@ -103,7 +105,10 @@ def _notes(report: Mapping[str, Any]) -> Node:
     by_reason: dict[str, list[str]] = {}
     for each in report["unavailable"]:
         by_reason.setdefault(each["reason"], []).append(each["policy"])
-    notes += [f"Not compared: {', '.join(names)}. {reason}" for reason, names in by_reason.items()]
+    notes += [
+        f"Not compared: {', '.join(map(policy_title, names))}. {reason}"
+        for reason, names in by_reason.items()
+    ]
     if not notes:
         return None
     return card("Caveats", html.Ul([html.Li(each) for each in notes], className="notes"))
@@ -286,7 +291,7 @@ def _form(choice: Choice, traces: TraceSetInfo, view: View, result: Result | Non
         settings = proposed(traces, results.typical_seconds(traces.id))
     source = view if view.settings or result is None else result
     own_settings = {name: dict(values) for name, values in source.own_settings.items()}
-    is_open = view.problem is not None
+    is_open = view.problem is not None or view.part == "settings"
     return form(choice, settings, source.policies, own_settings, view, is_open=is_open, fresh=result is None)
 
 
@@ -341,6 +346,17 @@ def find_workloads(text: str | None, search: str | None) -> Any:
     return f"?{query.search(find=text or None, start=None)}"
 
 
+def findable() -> list[tuple[str, str, dict[str, str]]]:
+    """Policies by title and identifier, and their settings, which open the form that has them."""
+    form = {"part": "settings"}
+    found: list[tuple[str, str, dict[str, str]]] = []
+    for name, policy in POLICIES.items():
+        title = policy_title(name)
+        found.append((f"{title} · {name}", "provisioning policy", form))
+        found += [(f"{spec.label} of {title}", "setting", form) for spec in describe(policy.settings)]
+    return found
+
+
 PAGE = Page(
     PATH,
     "Provisioning",
@@ -349,5 +365,6 @@ PAGE = Page(
     layout,
     register,
     routes=(exports.blueprint,),
+    findable=findable,
     outline=(Room((44,)), Room((110,) * 4, "grid cols-4"), Room((380,))),
 )

@@ -11,9 +11,11 @@ from dash import html
 from app.figures.provisioning import totals
 from app.pages.provisioning.results import RESOURCES
 from app.ui.basics import Node, card
+from app.ui.evaluations import policy_name
 from app.ui.graph import graph
 from app.ui.tables import export_menu, html_table
 from core.provisioning.evaluation.comparison import PAPERS_BASE, PAPERS_POLICIES, PAPERS_POLICY, PAPERS_SAVING
+from core.provisioning.policies import policy_title
 from core.tables import Column, Table
 from core.units import DASH, Unit, format_change, format_share
 
@@ -56,6 +58,7 @@ def _shorts(ends: tuple[float | None, float | None]) -> str:
 
 _COLUMNS = (
     Column("policy", "Policy"),
+    Column("policy_title", value=lambda row: policy_title(row.policy)),
     Column("raw_over_saving", "Over, raw", _change, lambda row: row.over),
     Column("raw_allocation_saving", "Allocated, raw", _change, lambda row: row.allocation),
     Column("short", "Short (by > 5%)", _shorts, parts=("raw_time_short_0", "raw_time_short_05")),
@@ -107,7 +110,10 @@ def allocation_totals(values: Values, chosen: str | None) -> list[totals.Allocat
     )
     return [
         totals.AllocationTotal(
-            name, style, np.asarray(totals_by_policy[name], dtype=float) * (factor[name] or 1.0)
+            policy_title(name),
+            style,
+            np.asarray(totals_by_policy[name], dtype=float) * (factor[name] or 1.0),
+            name,
         )
         for name, style in styles.items()
         if name in totals_by_policy
@@ -126,14 +132,14 @@ def paper_card(values: Values, view: View, containers: int, files: Mapping[str, 
         f"{resource} of {_whose(containers)} by age",
     )
     keys = [html.Span("Demand", className="key")]
-    keys += [html.Span(each.name, className=f"key {each.part}") for each in allocations]
+    keys += [html.Span(policy_name(each.policy), className=f"key {each.part}") for each in allocations]
     menu = [("Every policy over time, CSV", files["totals"]), ("The table, CSV", files["paper"])]
     return card(
         "Comparison with AI4DL",
         html.Div(keys, className="keys"),
         graph("totals", figure, f"Total {resource} over time: demand and allocations"),
         html.P(headline(values), className="headline-text"),
-        html_table(paper_table(values, view), f"Against {PAPERS_BASE}", cells=_CELLS),
+        html_table(paper_table(values, view), f"Against {policy_title(PAPERS_BASE)}", cells=_CELLS),
         note=f"AI4DL’s Figure 4: totals, {'scaled to the tolerance' if values.matched else 'as published'}",
         tools=[export_menu("totals", f"totals {resource}", menu)],
     )
@@ -149,10 +155,11 @@ def headline(values: Values) -> str:
     """The paper's headline figures; the table below has those on these traces."""
     compared = {row.policy for row in paper_rows(values, None)}
     missing = [name for name in PAPERS_POLICIES if name not in compared]
-    left_out = f" Not compared here: {', '.join(missing)}." if missing else ""
+    left_out = f" Not compared here: {', '.join(map(policy_title, missing))}." if missing else ""
+    ours, base = policy_title(PAPERS_POLICY), policy_title(PAPERS_BASE)
     return (
-        f"The paper reports {format_change(-PAPERS_SAVING, 0)} for {PAPERS_POLICY} against {PAPERS_BASE} at "
-        f"5% tolerance, without matching time short.{left_out}"
+        f"The paper reports {format_change(-PAPERS_SAVING, 0)} for “{ours}” against “{base}” at 5% "
+        f"tolerance, without matching time short.{left_out}"
     )
 
 
@@ -171,7 +178,9 @@ def _against_base(column: Column) -> Callable[[PaperRow], Node]:
     return cell
 
 
-_CELLS = {column.key: _against_base(column) for column in _COLUMNS if column.show is _change}
+_CELLS = {column.key: _against_base(column) for column in _COLUMNS if column.show is _change} | {
+    "policy": lambda row: policy_name(row.policy)
+}
 
 
 def _share(value: float | None) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dash import html
 
 from app.ui.basics import Node, aria, icon
+from app.ui.evaluations import policy_name
 from app.ui.forms import control, field_id, read
 from core.provisioning.evaluation.comparison import COMMON
 from core.provisioning.policies import POLICIES, checked_settings
@@ -75,10 +76,10 @@ def _fields(policy: Policy, values: Mapping[str, Any]) -> html.Fieldset:
     ]
     return html.Fieldset(
         [
-            html.Legend([html.B(policy.name), " ", html.Span(policy.about, className="ink2")]),
+            html.Legend([html.B(policy_name(policy.name)), " ", html.Span(policy.about, className="ink2")]),
             html.Div(fields, className="formgrid"),
         ],
-        **aria(label=f"Settings of {policy.name}"),
+        **aria(label=f"Settings of {policy.title or policy.name}"),
     )
 
 

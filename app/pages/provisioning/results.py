@@ -21,6 +21,7 @@ from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import write
 from core.provisioning.manifests.manifest_comments import About
+from core.provisioning.policies import policy_title
 from core.provisioning.policy import PolicyKind
 from core.provisioning.verdict.choice import kind_of
 from core.provisioning.verdict.savings import PriceSettings, assumptions
@@ -254,7 +255,9 @@ class Values:
                 for p in each["frontier"]
                 if p["over"] is not None and p["under_time_0"] is not None
             )
-            curves.append(Curve(row.policy, self._part(row, ours, edge), points, at, row.interval))
+            curves.append(
+                Curve(policy_title(row.policy), self._part(row, ours, edge), points, at, row.interval)
+            )
         return curves
 
     def edge(self) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,11 @@ from app.context import address
 from app.figures.provisioning import frontier
 from app.pages.provisioning.results import WITHOUT_SAVING, Row, Values, often_resized, sorted_rows
 from app.ui.basics import Node, aria, card, empty, gain_dot, icon, state_badge
+from app.ui.evaluations import policy_name
 from app.ui.links import link
 from app.ui.tables import html_table
 from core.provisioning.fleet import Resource
+from core.provisioning.policies import policy_title
 from core.provisioning.policy import PolicyKind
 from core.tables import Column, Table
 from core.units import format_change, format_count, format_number, format_share
@@ -41,6 +42,7 @@ def worst_table(values: Values, policies: Sequence[str], resource: str) -> Table
     times = "Times killed" if resource == Resource.MEMORY else "Times short"
     columns = (
         Column("policy"),
+        Column("policy_title", value=lambda row: policy_title(row["policy"])),
         Column("execution", "Container"),
         Column("group", "Group" if grouped else ""),
         Column("under_time_0", "Time short", format_share),
@@ -62,10 +64,12 @@ def worst_card(
             "execution": lambda row: _link(row["execution"], choice, row["policy"], evaluation),
             "under_time_0": lambda row: _under(row["under_time_0"]),
         }
-        body: Node = html_table(visible_rows, f"Containers that fall short most under {policy}", cells=cells)
+        body: Node = html_table(
+            visible_rows, f"Containers that fall short most under {policy_title(policy or '')}", cells=cells
+        )
     else:
         body = empty("list-check", "No containers to list", "Choose a policy in the table above.")
-    note = f"under {policy} as published" if policy else None
+    note = ["under ", policy_name(policy), " as published"] if policy else None
     return card("Worst containers first", body, note=note, tools=tools, flush=True)
 
 
@@ -74,7 +78,7 @@ def _link(execution: str, choice: Choice, policy: str, evaluation: str) -> dcc.L
         execution,
         href=address("/phases", choice, execution=execution, overlay=policy, evaluation=evaluation),
         className="link",
-        title=f"{execution} over time, with the allocation of {policy}",
+        title=f"{execution} over time, with the allocation of {policy_title(policy)}",
     )
 
 
@@ -103,6 +107,7 @@ def policies_table(values: Values, view: View) -> Table:
     rival = values.reference
     columns = (
         Column("policy", "Policy"),
+        Column("policy_title", value=lambda row: policy_title(row.policy)),
         Column("kind", "Kind"),
         Column("scale", value=lambda _row: view.scale),
         Column("over", "Over-allocation", format_share, right=False),
@@ -112,8 +117,8 @@ def policies_table(values: Values, view: View) -> Table:
         Column("resizes_per_cycle", "Resizes", format_number, lambda row: row.resizes),
         Column("saved_against", value=lambda _row: rival),
         Column(
-            "saved", f"Saved against {rival}" if rival else "Saved", _whole_change, lambda row: row.saving,
-            right=False, missing="",
+            "saved", f"Saved against {policy_title(rival)}" if rival else "Saved", _whole_change,
+            lambda row: row.saving, right=False, missing="",
         ),
         Column("saved_interval", value=lambda row: row.saving_interval, parts=("saved_low", "saved_high")),
         Column("group_interval", parts=("saved_group_low", "saved_group_high")),
@@ -193,10 +198,10 @@ def _longest(rows: list[Row]) -> float:
 
 def _policy(row: Row, view: View) -> html.Div:
     """The name, which chooses the policy or drops the choice; a phone shows the kind below it."""
-    parts = re.split(r"(?<=[.+])", row.policy)
-    broken = [each for part in parts for each in (part, html.Wbr())][:-1]
     choice = None if row.policy == view.policy else row.policy
-    name = link(broken, view.query(**{view.takes: choice}), className="policy", title=row.about)
+    name = link(
+        policy_name(row.policy), view.query(**{view.takes: choice}), className="policy", title=row.about
+    )
     return html.Div([name, html.Span(_kind_word(row), className="under", **aria(hidden="true"))])
 
 

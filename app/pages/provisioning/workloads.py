@@ -9,10 +9,11 @@ from dash import html
 
 from app.pages.provisioning.opened import opened
 from app.ui.basics import Node, aria, card, icon, kpi, scrolling, state_badge
+from app.ui.evaluations import saved_tile
 from app.ui.links import link
 from app.ui.tables import download
 from core.provisioning.fleet import Resource
-from core.provisioning.verdict.savings import assumptions, money
+from core.provisioning.verdict.savings import LEAST_MONEY, money
 from core.provisioning.verdict.table import AT_LEAST, RULES, Evidence
 from core.provisioning.verdict.verdict import mean_over
 from core.units import (
@@ -39,33 +40,15 @@ if TYPE_CHECKING:
 PAGE_ROWS = 50
 _DOTS = {Evidence.NONE: 0, Evidence.FAIR: 1, Evidence.GOOD: 2, Evidence.STRONG: 3}
 _UNITS = {Unit.CORES: ("cores", 1.0), Unit.BYTES: ("GiB", GIB)}
-_NO_MONEY = 0.00005
 ARROW = "→"
 
 
 def tiles(verdict: Verdict, rows: Sequence[WorkloadRow], report: Mapping[str, Any], view: View) -> html.Div:
     """The saving per day, what is requested of both resources, and the time short."""
-    boxes: list[Node] = [_saved_tile(verdict, rows, report, view)]
+    boxes: list[Node] = [saved_tile(verdict, report, view.prices)]
     boxes += [_amount_tile(verdict, rows, resource) for resource in (Resource.CPU, Resource.MEMORY)]
     boxes.append(_short_tile(verdict, rows, float(report["settings"]["tolerance"])))
     return html.Div([each for each in boxes if each is not None], className="grid cols-4 tiles")
-
-
-def _saved_tile(
-    verdict: Verdict, rows: Sequence[WorkloadRow], report: Mapping[str, Any], view: View
-) -> html.Div:
-    costs = [line.cost.money or 0.0 for card in verdict.cards for line in card.lines]
-    saved = [row.saved for row in rows if row.saved is not None]
-    number, _, unit = money(sum(saved), view.prices).partition(" ")
-    of = f"of {money(sum(costs), view.prices)}" if unit else ""
-    fewer = sum(each > _NO_MONEY for each in saved)
-    more = sum(each < -_NO_MONEY for each in saved)
-    words = f"{fewer:,} of {plural(len(rows), 'workload')}" + (
-        f"; {more:,} need{'s' if more == 1 else ''} more" if more else ""
-    )
-    basis = " ".join(assumptions(report["recorded"], view.prices))
-    sub = html.Span(words if saved else "nothing was tested", title=basis)
-    return kpi("Saved per day", number if saved else DASH, of, sub)
 
 
 def _amount_tile(verdict: Verdict, rows: Sequence[WorkloadRow], resource: Resource) -> html.Div | None:
@@ -307,7 +290,7 @@ def _saves(row: WorkloadRow, view: View) -> Node:
         return html.Span(DASH, className="ink3")
     text = money(row.saved, view.prices)
     return html.Span(
-        text, className="ok" if row.saved > _NO_MONEY else "bad" if row.saved < -_NO_MONEY else ""
+        text, className="ok" if row.saved > LEAST_MONEY else "bad" if row.saved < -LEAST_MONEY else ""
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.errors import InputError
+from core.errors import InputError, NotFoundError
 from core.provisioning.policies import (
     budget_oracle,
     current_step,
@@ -64,6 +64,14 @@ def policy(name: str) -> Policy:
     if name not in POLICIES and name.endswith(SUFFIX):
         return conformal(POLICIES[name.removesuffix(SUFFIX)])
     return POLICIES[name]
+
+
+def policy_title(name: str) -> str:
+    """A policy’s name for people; `name` where there is no such policy or it has none."""
+    try:
+        return policy(name).title or name
+    except NotFoundError:
+        return name
 
 
 def checked_settings(values_by_policy: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, Any]]:

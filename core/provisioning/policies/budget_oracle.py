@@ -155,5 +155,6 @@ BUDGET_ORACLE = Policy(
     BudgetSettings,
     foresight=True,
     usual=True,
+    title="Bound: the least that is possible",
 )
 POLICIES = (BUDGET_ORACLE,)

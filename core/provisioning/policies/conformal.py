@@ -61,6 +61,7 @@ def conformal(policy: Policy) -> Policy:
         name=f"{policy.name}{SUFFIX}",
         kind=kind,
         about=f"{policy.about[:-1]}, its level adapted online to a share of time short.",
+        title=f"{policy.title or policy.name}, adapted online",
         fit=fit,
         settings=ConformalSettings,
         defaults={},

@@ -41,6 +41,7 @@ CURRENT_STEP_MAX = Policy(
     _fit_max,
     foresight=True,
     usual=True,
+    title="Oracle: coming interval’s maximum",
 )
 CURRENT_STEP_RULES = Policy(
     "current.step.rules",
@@ -49,5 +50,6 @@ CURRENT_STEP_RULES = Policy(
     _fit_rules,
     foresight=True,
     usual=True,
+    title="Oracle: coming interval’s mean + 2·sd",
 )
 POLICIES = (CURRENT_STEP_MAX, CURRENT_STEP_RULES)

@@ -308,5 +308,6 @@ EVENT = Policy(
     "Resizes when demand exceeds the allocation or after sustained slack, as searched in training.",
     _fit,
     EventSettings,
+    title="Learned: resizes on events",
 )
 POLICIES = (EVENT,)

@@ -23,6 +23,14 @@ _ABOUT = {
 }
 
 
+_TITLE = {
+    "global": "Control: mean + 2·sd, one phase",
+    "container": "Control: its own mean + 2·sd, one phase",
+    "shrunk": "Control: own and training mean + 2·sd",
+    "relative": "Control: mean + 2·sd of recent level",
+}
+
+
 def _fit(training: Demand, settings: RuleSettings, _progress: Progress | None) -> Fitted:
     return fit_rule(training, settings, one_phase=True)
 
@@ -36,6 +44,7 @@ def _variant(statistics: str) -> Policy:
         _fit,
         RuleSettings,
         defaults={"statistics": statistics},
+        title=_TITLE[statistics],
     )
 
 

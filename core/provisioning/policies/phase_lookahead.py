@@ -132,5 +132,6 @@ PHASE_LOOKAHEAD = Policy(
     _fit,
     LookaheadSettings,
     needs=frozenset({Need.LABELS}),
+    title="Phases: what the next ones need",
 )
 POLICIES = (PHASE_LOOKAHEAD,)

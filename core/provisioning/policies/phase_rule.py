@@ -20,6 +20,14 @@ _ABOUT = {
 }
 
 
+_TITLE = {
+    "global": "Phases: mean + 2·sd, as published",
+    "container": "Phases: its own mean + 2·sd",
+    "shrunk": "Phases: own and training mean + 2·sd",
+    "relative": "Phases: mean + 2·sd of recent level",
+}
+
+
 def _fit(training: Demand, settings: RuleSettings, _progress: Progress | None) -> Fitted:
     return fit_rule(training, settings)
 
@@ -35,6 +43,7 @@ def _variant(statistics: str) -> Policy:
         needs=frozenset({Need.LABELS}),
         defaults={"statistics": statistics},
         usual=statistics == "global",
+        title=_TITLE[statistics],
     )
 
 

@@ -154,5 +154,6 @@ PHASEDOCK = Policy(
     PhasedockSettings,
     memorises=True,
     usual=True,
+    title="PhaseDock: resizes when it pays",
 )
 POLICIES = (PHASEDOCK,)

@@ -125,24 +125,26 @@ def _fit(training: Demand, settings: QuantileSettings, progress: Progress | None
     return Fitted(lambda demand: outlook.by_parts(demand, at_cycles, give), adviser)
 
 
-def _variant(features: str, name: str, about: str, needs: frozenset[Need]) -> Policy:
+def _variant(features: str, name: str, title: str, about: str, needs: frozenset[Need]) -> Policy:
     return Policy(
         name, PolicyKind.LEARNED, about, _fit, QuantileSettings, needs,
-        memorises=True, defaults={"features": features},
+        memorises=True, defaults={"features": features}, title=f"Learned: quantile forest{title}",
     )  # fmt: skip
 
 
 POLICIES = (
-    _variant("none", "quantile", "A quantile of what a forest expects of the coming cycle.", frozenset()),
+    _variant("none", "quantile", "", "A quantile of what a forest expects of the coming cycle.", frozenset()),
     _variant(
         "phase",
         "quantile.phase",
+        " with phases",
         "The same, where the forest also knows the last sample’s phase.",
         frozenset({Need.LABELS}),
     ),
     _variant(
         "code",
         "quantile.code",
+        " with codes",
         "The same, where the forest also knows the last sample’s code.",
         frozenset({Need.CODES}),
     ),

@@ -78,5 +78,6 @@ RISK_BUDGET = Policy(
     _fit,
     RiskSettings,
     memorises=True,
+    title="Learned: one price for time short",
 )
 POLICIES = (RISK_BUDGET,)

@@ -66,6 +66,7 @@ STATIC_PEAK = Policy(
     "The container’s own peak over its whole life, known beforehand.",
     _fit_peak,
     foresight=True,
+    title="Oracle: the container’s own peak",
 )
 STATIC_REQUEST = Policy(
     "static.request",
@@ -73,11 +74,13 @@ STATIC_REQUEST = Policy(
     "The container’s recorded limit.",
     _fit_request,
     needs=frozenset({Need.LIMITS}),
+    title="Fixed: recorded limit",
 )
 STATIC_P95 = Policy(
     "static.p95",
     PolicyKind.STATIC,
     "The 95th percentile of all training samples, for every container.",
     _fit_p95,
+    title="Fixed: 95th percentile of training",
 )
 POLICIES = (STATIC_PEAK, STATIC_P95, STATIC_REQUEST)

@@ -185,5 +185,6 @@ VPA = Policy(
     _fit,
     VpaSettings,
     usual=True,
+    title="Kubernetes Vertical Pod Autoscaler",
 )
 POLICIES = (VPA,)

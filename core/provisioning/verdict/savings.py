@@ -184,6 +184,10 @@ def assumptions(recorded: Mapping[str, Any], prices: PriceSettings) -> list[str]
     return [day, costs]
 
 
+LEAST_MONEY = 0.00005
+"""A saving that is written as nothing."""
+
+
 def money(value: float, prices: PriceSettings) -> str:
     """An amount of money with its currency, with as many digits as it needs."""
     digits = 4 if 0 < abs(value) < 0.00995 else 2

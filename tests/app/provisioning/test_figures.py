@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.figures.provisioning import frontier, totals
 from app.pages.provisioning.results import MATCHED, Values, View, sorted_rows
 from app.ui.links import Query
+from core.provisioning.policies import policy_title
 from core.provisioning.verdict.choice import pick
 from core.units import Unit
 
@@ -127,11 +128,14 @@ def test_only_policies_on_the_edge_the_reference_and_the_chosen_one_are_named():
     assert values.edge() == {"vpa", "static.p95"}
     parts = {curve.name: curve.part for curve in values.curves("phase.rule")}
     assert parts == {
-        "budget.oracle": frontier.BOUND, "prev.step.max": frontier.BEST, "vpa": frontier.NAMED,
-        "phase.rule": frontier.OURS, "static.p95": frontier.NAMED
+        policy_title(name): kind
+        for name, kind in (
+            ("budget.oracle", frontier.BOUND), ("prev.step.max", frontier.BEST), ("vpa", frontier.NAMED),
+            ("phase.rule", frontier.OURS), ("static.p95", frontier.NAMED),
+        )
     }  # fmt: skip
     unnamed = {curve.name: curve.part for curve in values.curves("vpa")}
-    assert unnamed["phase.rule"] == frontier.OTHER
+    assert unnamed[policy_title("phase.rule")] == frontier.OTHER
 
 
 def test_without_an_interval_there_is_no_whisker():

@@ -153,7 +153,7 @@ def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated):
     inside = split["held_out"][0]
     view = PhasesView.of(pair[0].id, pair[1].id, {})
     figure = execution_timeline(view, inside, None, (result.id, "prev.step.max"))
-    drawn = [trace for trace in figure.data if trace.name == "prev.step.max allocation"]
+    drawn = [trace for trace in figure.data if trace.name == "Reactive: last interval’s maximum allocation"]
     assert len(drawn) == 2
     assert len(drawn[0].y) == len(drawn[0].x)
     assert drawn[0].line.shape == "hv"

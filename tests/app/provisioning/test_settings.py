@@ -97,7 +97,7 @@ def test_what_a_policy_may_not_be_set_to_is_said_at_its_field_and_of_the_address
 
 def test_own_settings_are_shown_in_the_form_of_their_result(evaluated):
     text = page_text(**{**evaluated, "own": "phase.rule.kappa=3"})
-    assert "own settings of phase.rule" in text
+    assert "own settings of Phases: mean + 2·sd, as published" in text
     assert "policy phase.rule" in text
     assert "Worst containers first" not in text
     assert "policy phase.rule" not in page_text(**evaluated)

@@ -156,10 +156,9 @@ def test_without_a_password_there_is_nothing_to_sign_out_of(tmp_path):
 
 
 @pytest.mark.parametrize("password", [None, "correct horse"])
-def test_the_shell_offers_to_sign_out_only_where_there_is_a_password(password):
-    shown = str(
-        shell.layout([page for _, page in PAGES.items()], may_sign_out=password is not None).to_plotly_json()
-    )
+def test_the_shell_offers_to_sign_out_only_where_there_is_a_password(tmp_path, password):
+    settings = Settings(home=tmp_path, password=password)
+    shown = str(shell.layout([page for _, page in PAGES.items()], settings).to_plotly_json())
     assert ("/logout" in shown) is (password is not None)
 
 
