@@ -62,7 +62,7 @@ def test_an_edge_a_cell_a_row_and_the_tree_have_executions_behind_them(page, sam
     page.set_viewport_size({"width": 1440, "height": 1050})
     open_samples(page, samples, "&hide=0.30")
     title = page.locator("#behind-name")
-    emit(page, "edge[p > 0.8]")
+    emit(page, "edge[p >= 0.8]")
     expect(title).to_have_text("φ5 → φ4")
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("pick="))
