@@ -69,7 +69,7 @@ def test_an_edge_a_cell_a_row_and_the_tree_have_executions_behind_them(page, sam
     # while it slides away its title is there already, but it does not listen for Escape yet
     expect(title).to_be_hidden()
     page.locator("#sequence-paths .ag-row").first.click()
-    expect(title).to_contain_text("×n")
+    expect(title).to_have_text(re.compile(r"^φ\d.* φ\d"))
     page.keyboard.press("Escape")
     expect(title).to_be_hidden()
     page.locator(".nextrow").first.click()
