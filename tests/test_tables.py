@@ -52,7 +52,7 @@ def test_allocations_are_written_by_the_rule(tmp_path):
 
 
 def test_the_terminal_shows_names_and_obeys_none(capsys):
-    output.labels({"\x1b]0;owned\x07job\x1b[2J": [0, 0, 1], "[bold]\x9bx": [1]})
+    output.labels({"\x1b]0;owned\x07job\x1b[2J": [0, 0, 1], "[bold]\x9bx": [1]}, {})
     output.error(f"There is no “{EVIL}”.", "Look\x1b[5m elsewhere.")
     shown = capsys.readouterr()
     assert not {"\x1b", "\x9b", "\x07"} & set(shown.out + shown.err)
