@@ -33,7 +33,7 @@ def test_from_the_first_start_to_phases_and_a_recording_of_the_demo(page, fresh)
     page.set_viewport_size(VIEWPORT)
     page.get_by_role("button", name="Load samples and model").click()
     expect(page.get_by_role("heading", name="What your jobs do")).to_be_visible()
-    expect(page.locator(".kpis, .cols-4").first).to_contain_text("not compared yet")
+    expect(page.locator(".kpis, .cols-4").first).to_contain_text("not evaluated yet")
     expect(page.locator("#_pages_content .js-plotly-plot .main-svg").first).to_be_visible()
     assert unfit(page, *WIDTHS) == []
     page.set_viewport_size(VIEWPORT)

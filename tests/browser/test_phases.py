@@ -137,6 +137,7 @@ def test_lanes_and_dwell_time_are_chosen_and_kept_in_the_address(page, samples):
     expect(page.locator("#dwell")).to_have_value("Segments as labelled")
     page.locator("#dwell").click()
     page.get_by_role("option", name="Segments ≥ 1 min 40 s").click()
+    expect(page).to_have_url(re.compile("dwell=100"))
     page.reload()
     expect(page.locator("#dwell")).to_have_value("Segments ≥ 1 min 40 s", timeout=20_000)
     expect(page.locator(".phasecard").first).not_to_contain_text("Memory")
