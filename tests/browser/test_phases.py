@@ -253,3 +253,8 @@ def test_a_phase_named_by_keyboard_alone_has_its_name_on_other_pages(page, sampl
     expect(page.locator(".comesnext")).to_contain_text("validation")
     expect(page.locator(".js-plotly-plot .ytick", has_text="φ2 validation")).to_be_visible()
     assert axe_findings(page) == []
+    open_samples(page, samples)  # without its name again, for the tests that share the server
+    page.get_by_role("button", name="Name φ2").click()
+    page.get_by_role("dialog").get_by_label("Name", exact=True).fill("")
+    page.keyboard.press("Enter")
+    expect(page.locator(".phasecard").nth(1)).not_to_contain_text("validation")
