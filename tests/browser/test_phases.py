@@ -243,7 +243,7 @@ def test_a_phase_named_by_keyboard_alone_has_its_name_on_other_pages(page, sampl
     page.keyboard.press("Enter")
     field = page.get_by_role("dialog").get_by_label("Name", exact=True)
     expect(field).to_be_focused()
-    page.keyboard.type("validation", delay=50)
+    page.keyboard.type("validation")
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_be_hidden()
     expect(page.locator(".phasecard").nth(1)).to_contain_text("validation")

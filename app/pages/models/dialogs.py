@@ -20,7 +20,7 @@ LONGEST_NAME = 120
 
 def dialogs() -> list[Node]:
     """The stores and dialogs that a page with models needs once."""
-    name = dmc.TextInput(id="model-rename-name", label="Name", size="xs", className="field")
+    name = dmc.TextInput(id="model-rename-name", label="Name", size="xs", className="field", debounce=True)
     rename_ = button("Rename", "check", "primary", id="model-rename-save")
     delete_ = button("Delete for good", "trash", "danger", id="model-delete-yes")
     return [

@@ -29,6 +29,7 @@ def window() -> list[Node]:
         label="Name",
         description="Kept with the model; empty shows the description again.",
         placeholder="validation",
+        debounce=True,  # the value comes with Enter, however fast that follows
         **data(autofocus=True),
     )
     save = html.Div(button("Save", None, "primary", id="phase-name-ok"), className="row ends")

@@ -41,7 +41,7 @@ def plumbing() -> list[Node]:
             title="Rename the trace set",
             children=html.Div(
                 [
-                    dmc.TextInput(id="rename-name", label="Name", **data(autofocus=True)),
+                    dmc.TextInput(id="rename-name", label="Name", debounce=True, **data(autofocus=True)),
                     html.Div(
                         [
                             button("Cancel", None, "", **does("close")),
