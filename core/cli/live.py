@@ -1,4 +1,4 @@
-"""The commands of running containers: watch, record, release."""
+"""The commands of running containers: watch, attach, detach, record, release."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from core.cli import output as show
 from core.cli.answers import Json, answers, print_json
 from core.config import load_settings
+from core.errors import InputError
 
 Engine = Annotated[
     str, typer.Option("--engine", help="Name of an engine, as Live shows it. Default: the first.")
@@ -19,6 +20,8 @@ Engine = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the commands to the ``phasedock`` command."""
     app.command("watch")(watch)
+    app.command("attach")(attach)
+    app.command("detach")(detach)
     app.command("record")(record)
     app.command("release")(release)
 
@@ -49,18 +52,23 @@ def watch(
 
 
 @answers
-def record(
-    name: Annotated[str, typer.Argument(help="Name of the new trace set.")],
-    seconds: Annotated[float, typer.Option(help="Duration in seconds; 0 runs until Ctrl+C.")] = 0.0,
-    container: Annotated[
+def attach(
+    policy: Annotated[str, typer.Argument(help="Name of a scheduling policy, such as autopilot.")],
+    control: Annotated[
+        bool, typer.Option("--control", help="Let it change limits. Default: it shows what it would do.")
+    ] = False,
+    may_raise: Annotated[
+        bool, typer.Option("--may-raise", help="Let it give a container more than the limits it came with.")
+    ] = False,
+    change: Annotated[
         list[str] | None,
-        typer.Option(help="Container name or id; may be repeated. Default: all managed ones."),
+        typer.Option("--set", help="Set one of the policy's settings, such as itval=20; may be repeated."),
     ] = None,
-    model: Annotated[str, typer.Option(help="Id of a stored model whose phases are recorded, too.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     engine: Engine = "",
     as_json: Json = False,
 ) -> None:
-    """Record running containers into a trace set, one sample a second."""
+    """Attach a policy to the labelled and picked containers, after naming them; a worker runs it."""
     settings = load_settings()
     from core.bootstrap import open_workspace
     from core.cli import live_output as table
@@ -68,16 +76,94 @@ def record(
 
     workspace = open_workspace(settings)
     try:
+        name = offline_live.engine_of(workspace, engine)
+        touched = offline_live.steered(workspace, name)
+        mode = "control" if control else "watch"
+        if not as_json:
+            table.to_be_touched(policy, mode, name, touched)
+        if not yes and not typer.confirm("Attach it?", err=as_json):
+            raise typer.Exit(1)
+        task = offline_live.attach(workspace, name, policy, change or (), mode, may_raise=may_raise)
+    finally:
+        workspace.close()
+    if as_json:
+        print_json({"task": task, "engine": name, "mode": mode, "containers": touched})
+    else:
+        table.attached(policy, name)
+
+
+@answers
+def detach(engine: Engine = "", as_json: Json = False) -> None:
+    """Detach the policy of an engine and restore every limit that it changed; a worker does so."""
+    settings = load_settings()
+    from core.bootstrap import open_workspace
+    from core.cli import live_output as table
+    from core.cli import offline_live
+
+    workspace = open_workspace(settings)
+    try:
+        name = engine or workspace.live.engines.names[0]
+        restored = offline_live.detach(workspace, name)
+    finally:
+        workspace.close()
+    if as_json:
+        print_json({"engine": name, "restored": restored})
+    else:
+        table.detached(name, restored)
+
+
+@answers
+def record(
+    name: Annotated[str, typer.Argument(help="Name of the new trace set.", show_default=False)] = "",
+    seconds: Annotated[float, typer.Option(help="Duration in seconds; 0 runs until Ctrl+C.")] = 0.0,
+    container: Annotated[
+        list[str] | None,
+        typer.Option(help="Container name or id; may be repeated. Default: all managed ones."),
+    ] = None,
+    model: Annotated[str, typer.Option(help="Id of a stored model whose phases are recorded, too.")] = "",
+    background: Annotated[
+        bool, typer.Option("--background", help="Leave it to a worker, until `phasedock record --stop`.")
+    ] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop the recording that a worker makes.")] = False,
+    engine: Engine = "",
+    as_json: Json = False,
+) -> None:
+    """Record running containers into a trace set, one sample a second, here or in the background."""
+    if stop == bool(name):
+        raise InputError("Either a name or --stop is needed.", "Try phasedock record NAME, or record --stop.")
+    if background and seconds:
+        raise InputError(
+            "A recording in the background has no duration.", "Stop it: phasedock record --stop."
+        )
+    settings = load_settings()
+    from core.bootstrap import open_workspace
+    from core.cli import live_output as table
+    from core.cli import offline_live
+
+    workspace = open_workspace(settings)
+    try:
+        if background:
+            where = offline_live.engine_of(workspace, engine)
+            task = offline_live.start_recording(workspace, where, name, container or (), model or None)
+            if as_json:
+                print_json({"task": task, "engine": where, "name": name})
+            else:
+                table.recording(name, where)
+            return
         with show.progress(quiet=as_json) as progress:
-            trace_set = offline_live.record(
-                workspace,
-                offline_live.engine_of(workspace, engine),
-                name,
-                seconds,
-                containers=container or (),
-                model=model or None,
-                progress=progress,
-            )
+            if stop:
+                where = engine or workspace.live.engines.names[0]
+                trace_set = offline_live.stop_recording(workspace, where)
+            else:
+                trace_set = offline_live.record(
+                    workspace,
+                    offline_live.engine_of(workspace, engine),
+                    name,
+                    seconds,
+                    containers=container or (),
+                    model=model or None,
+                    progress=progress,
+                )
         info = workspace.traces.get(trace_set)
     finally:
         workspace.close()

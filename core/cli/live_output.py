@@ -124,6 +124,42 @@ def watch(views: Iterable[LiveView], seconds: float) -> None:
         return
 
 
+def to_be_touched(policy: str, mode: str, engine: str, containers: Sequence[str]) -> None:
+    """What attaching a policy would concern."""
+    console = Console(soft_wrap=True)
+    does = "change the limits of" if mode == "control" else "watch, and change nothing of,"
+    console.print(
+        f"[bold]{plain(policy)}[/] would {does} {plural(len(containers), 'container')} on {plain(engine)}:",
+        highlight=False,
+    )
+    for name in containers:
+        console.print(f"  {plain(name)}", highlight=False)
+    if mode == "control":
+        console.print("Their limits are restored by: phasedock detach", highlight=False)
+
+
+def attached(policy: str, engine: str) -> None:
+    """That a policy was attached."""
+    Console(soft_wrap=True).print(
+        f"{plain(policy)} is attached to {plain(engine)}. End it: phasedock detach", highlight=False
+    )
+
+
+def detached(engine: str, restored: bool) -> None:
+    """That a policy was detached."""
+    text = "The policy is detached; every limit that it changed is restored."
+    late = "The policy is being detached; its worker has not restored all limits yet."
+    Console(soft_wrap=True).print(f"{plain(engine)}: {text if restored else late}", highlight=False)
+
+
+def recording(name: str, engine: str) -> None:
+    """That a recording runs in the background."""
+    Console(soft_wrap=True).print(
+        f"“{plain(name)}” is being recorded on {plain(engine)}. Stop it: phasedock record --stop",
+        highlight=False,
+    )
+
+
 def recorded(info: TraceSetInfo) -> None:
     """A trace set that was recorded."""
     Console(soft_wrap=True).print(

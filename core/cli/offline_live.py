@@ -1,4 +1,7 @@
-"""Running containers from the command line: look, record, release; with a worker beside it or without one."""
+"""Running containers from the command line.
+
+Only attaching policies and recording in the background need a worker.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,23 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
-from core.errors import Cancelled, ConflictError, NotFoundError
+import yaml
+
+from core.errors import Cancelled, ConflictError, InputError, NotFoundError
 from core.live.recordings import record as record_until_ended
 from core.sampling.values import EngineState
 from core.workspace.files import new_id
 from core.workspace.repository import checked_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from core.application import Workspace
     from core.sampling.values import LiveView, ReleaseResult
+    from core.workspace.records import TaskInfo
 
 _FIRST_SAMPLE = 10.0
+_TASK_SECONDS = 60.0
 
 
 def engine_of(workspace: Workspace, name: str) -> str:
@@ -122,6 +129,92 @@ def record(
             None,
             _until_interrupted(say),
         )
+
+
+def start_recording(
+    workspace: Workspace, engine: str, name: str, containers: Sequence[str], model: str | None
+) -> str:
+    """Let a worker record until it is stopped; returns the task's id.
+
+    Raises ConflictError if no worker runs, or something is being recorded; NotFoundError if a container is
+    not there.
+    """
+    _need_worker(workspace)
+    only = _ids(workspace, engine, containers) if containers else None
+    return workspace.live.recordings.record(engine, name, only, model)
+
+
+def stop_recording(workspace: Workspace, engine: str) -> str:
+    """Stop the recording of a worker; returns the trace set's id.
+
+    Raises ConflictError if nothing is being recorded, or nothing became of it.
+    """
+    return str(_result(workspace, workspace.live.recordings.stop(engine)).get("trace_set") or "")
+
+
+def steered(workspace: Workspace, engine: str) -> list[str]:
+    """The names of the running containers that a policy on an engine would watch or change.
+
+    Raises ConflictError if no worker runs that samples them.
+    """
+    _need_worker(workspace)
+    rows = next(views(workspace, engine)).rows
+    return sorted(row.name for row in rows if row.labelled or row.picked)
+
+
+def attach(
+    workspace: Workspace,
+    engine: str,
+    policy: str,
+    changes: Sequence[str],
+    mode: str,
+    *,
+    may_raise: bool,
+) -> str:
+    """Attach a policy with some of its settings changed, each as ``name=value``; returns the task's id.
+
+    Raises InputError if one is not of this form; else as `core.live.attach.policy_loop.Policies.attach`.
+    """
+    pairs = [change.partition("=") for change in changes]
+    wrong = next((name for name, separator, _ in pairs if not separator), None)
+    if wrong is not None:
+        raise InputError(f"“{wrong}” is not of the form setting=value.", "Write it as itval=20.")
+    settings = {name.strip(): yaml.safe_load(value) for name, _, value in pairs}
+    return workspace.live.policies.attach(engine, policy, settings, mode, may_raise=may_raise)
+
+
+def detach(workspace: Workspace, engine: str) -> bool:
+    """Detach the policy of an engine; tells whether its worker restored all limits before a minute was over.
+
+    Raises ConflictError if none is attached.
+    """
+    task = workspace.live.policies.detach(engine)
+    return _ended(workspace, task) is not None
+
+
+def _need_worker(workspace: Workspace) -> None:
+    if not workspace.tasks.worker().alive:
+        raise ConflictError("No worker runs that could do this.", "Start PhaseDock first: phasedock serve.")
+
+
+def _ended(workspace: Workspace, task: str) -> TaskInfo | None:
+    """A task once it has ended, or None after a minute."""
+    deadline = time.monotonic() + _TASK_SECONDS
+    while time.monotonic() < deadline:
+        info = workspace.tasks.get(task)
+        if info.state.ended:
+            return info
+        time.sleep(0.1)
+    return None
+
+
+def _result(workspace: Workspace, task: str) -> Mapping[str, Any]:
+    info = _ended(workspace, task)
+    if info is None:
+        raise ConflictError("The worker has not ended it within a minute.", "See the log of the worker.")
+    if not info.result:
+        raise ConflictError(*(info.error or ("Nothing was recorded.", "See the log of the task.")))
+    return info.result
 
 
 def release(workspace: Workspace, engine: str | None) -> ReleaseResult:

@@ -8,7 +8,10 @@ samples as the history: the one being written, and those that no other worker to
 
 from __future__ import annotations
 
+import fcntl
+import os
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,7 +32,7 @@ from core.workspace.records import RECORDED
 from core.workspace.repository import checked_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -44,6 +47,18 @@ if TYPE_CHECKING:
 _COUNT_EVERY = 2.0
 _STEP = 0.5
 _PHASE = Feature("phase", Role.PHASE)
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Hold a lock that ends with the process, between finding no recording and starting one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 class Recordings:
@@ -72,9 +87,10 @@ class Recordings:
             raise InputError("No container was chosen for recording.", "Choose one, or record all.")
         if model is not None:
             PhaseTracker(self._models.load(model))
-        if RECORD in self._sessions.of(engine):
-            raise ConflictError(f"A recording is already running on {engine}.", "Stop that first.")
-        return self._submit(engine, name, ids, model, new_id(), finish=False)
+        with _one_at_a_time(self._home / "live"):
+            if RECORD in self._sessions.of(engine):
+                raise ConflictError(f"A recording is already running on {engine}.", "Stop that first.")
+            return self._submit(engine, name, ids, model, new_id(), finish=False)
 
     def stop(self, engine: str) -> str:
         """Stop the recording; its trace set is in the library once the task, whose id is returned, is done.

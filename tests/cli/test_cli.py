@@ -26,8 +26,8 @@ REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "reference" / "ai4d
 PHASEDOCK = Path(sys.executable).with_name("phasedock")
 
 
-def run(*arguments, code=0):
-    result = RUNNER.invoke(main.app, [str(argument) for argument in arguments])
+def run(*arguments, code=0, answer=None):
+    result = RUNNER.invoke(main.app, [str(argument) for argument in arguments], input=answer)
     assert result.exit_code == code, result.output
     assert "Traceback" not in result.output
     return result

@@ -1,8 +1,13 @@
 """The command line watches, records and releases containers, without a worker; the demo stands for a host."""
 
+import time
+
 import pytest
 
+from core.bootstrap import open_workspace, worker_for
+from core.config import load_settings
 from tests.cli.test_cli import run, run_json
+from tests.runtime.kinds_for_tests import until
 
 
 @pytest.fixture(autouse=True)
@@ -27,3 +32,46 @@ def test_what_is_recorded_is_a_trace_set_and_a_name_that_is_not_there_is_refused
     refused = run("record", "other", "--engine", "demo", "--seconds", "1", "--container", "nobody", code=1)
     assert "No container called “nobody” runs on demo." in refused.stderr
     assert "Nothing to restore" in run("release").stdout
+
+
+@pytest.fixture
+def worker():
+    """A worker on the same home, as `phasedock serve` starts one."""
+    workspace = open_workspace(load_settings())
+    made = worker_for(workspace, threads=1)
+    made.start()
+    yield workspace
+    made.stop()
+    workspace.close()
+
+
+def test_without_a_worker_nothing_is_attached_or_left_to_record():
+    for command in (("attach", "flowcon", "--yes"), ("record", "night", "--background")):
+        assert "phasedock serve" in run(*command, "--engine", "demo", code=1).stderr
+
+
+def test_a_policy_is_attached_after_its_containers_were_named_and_detached_again(worker):
+    names = [row["name"] for row in run_json("watch", "--engine", "demo")["rows"]]
+    refused = run("attach", "flowcon", "--engine", "demo", answer="n\n", code=1)
+    assert "watch, and change nothing" in refused.stdout
+    assert [name for name in names if name in refused.stdout]
+    assert "No policy is attached" in run("detach", "--engine", "demo", code=1).stderr
+    assert "is attached to demo" in run("attach", "flowcon", "--engine", "demo", answer="y\n").stdout
+    assert "already attached" in run("attach", "specon", "--engine", "demo", "--yes", code=1).stderr
+    assert "is restored" in run("detach", "--engine", "demo").stdout
+
+
+def test_a_wrong_policy_or_setting_attaches_nothing(worker):
+    for wrong in (("nobody",), ("flowcon", "--set", "power=9"), ("flowcon", "--set", "tick")):
+        assert run("attach", *wrong, "--engine", "demo", "--yes", code=1).stderr
+    assert "No policy is attached" in run("detach", "--engine", "demo", code=1).stderr
+
+
+def test_a_recording_runs_in_the_background_until_it_is_stopped(worker):
+    assert "record --stop" in run("record", "night", "--background", "--engine", "demo").stdout
+    again = run("record", "late", "--background", "--engine", "demo", code=1)
+    assert "already running" in again.stderr
+    until(lambda: worker.live.recordings and run_json("watch", "--engine", "demo")["recording"])
+    time.sleep(3)
+    assert run("record", "--stop", "--engine", "demo").stdout.startswith("night: ")
+    assert "Nothing is being recorded" in run("record", "--stop", "--engine", "demo", code=1).stderr

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +59,25 @@ def test_only_what_was_chosen_is_cut_from_when_it_started_to_when_it_was_stopped
     assert cut(home, replace(pin, containers=("b",)), workspace.models).ids == ("job-b",)
     with refuses(ConflictError):
         cut(home, replace(pin, start=BEGIN + 100, end=BEGIN + 200), workspace.models)
+
+
+def test_of_recordings_that_are_started_at_once_one_begins(workspace):
+    started, refused = [], []
+    together = threading.Barrier(8)
+
+    def press(number):
+        together.wait()
+        try:
+            started.append(workspace.live.recordings.record("demo", f"night {number}"))
+        except ConflictError as error:
+            refused.append(error.message)
+
+    threads = [threading.Thread(target=press, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(started), refused) == (1, ["A recording is already running on demo."] * 7)
 
 
 def test_a_recording_longer_than_the_history_keeps_every_second(workspace):
