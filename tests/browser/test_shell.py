@@ -1,4 +1,4 @@
-"""The shell in a browser: before the page has come, where no page is, and all of it by keyboard alone."""
+"""The shell in a browser: before the page has come, where no page is, and lists of options by keyboard."""
 
 import re
 
@@ -65,77 +65,3 @@ def test_a_list_of_options_that_scrolls_is_reached_by_keyboard(page, server):
     assert len(seen) > 8
     page.keyboard.press("Escape")
     expect(field).to_have_attribute("aria-expanded", "false")
-
-
-FOCUS = """element => {
-  const look = getComputedStyle(element), box = element.getBoundingClientRect();
-  const ringed = look.outlineStyle !== "none" && parseFloat(look.outlineWidth) >= 2;
-  const seen = box.width > 0 && box.bottom > 0 && box.top < innerHeight;
-  return element.matches(":focus-visible") && ringed && seen;
-}"""
-
-
-def reach(page, target, within=40):
-    """Press Tab until something has the focus, and shows it."""
-    expect(target).to_be_visible(timeout=60_000)
-    for _ in range(within):
-        page.keyboard.press("Tab")
-        if target.evaluate("element => element === document.activeElement"):
-            assert target.evaluate(FOCUS)
-            return
-    raise AssertionError(f"{target} cannot be reached by keyboard")
-
-
-def square_waves(folder):
-    """Eight executions of two phases each, busy and idle."""
-    rows = ["execution,workload,timestamp,cpu_cores,memory_bytes"]
-    for number in range(8):
-        for t in range(40):
-            busy = (t + 2 * number) // 15 % 2
-            used = f"{0.2 + busy + (7 * t + number) % 5 / 50},{(1 + busy) * 10**9}"
-            rows.append(f"job-{number},train,{1_700_000_000 + 5 * t},{used}")
-    path = folder / "keyboard.csv"
-    path.write_text("\n".join(rows) + "\n")
-    return path
-
-
-def test_the_keyboard_alone_goes_from_a_file_to_a_manifest(page, stocked, tmp_path):
-    page.goto(stocked.base_url)
-    heading, press = page.get_by_role("heading", level=1), page.keyboard.press
-    reach(page, page.locator("main").get_by_role("link", name="Add traces").first)
-    press("Enter")
-    expect(heading).to_have_text("Traces")
-    with page.expect_file_chooser() as chooser:
-        reach(page, page.get_by_role("button", name="Choose files"), within=3)
-        press("Enter")
-    chooser.value.set_files(square_waves(tmp_path))
-    expect(page.locator("#map-find")).to_be_enabled(timeout=60_000)
-    reach(page, page.locator("#map-find"))
-    press("Enter")
-    expect(heading).to_have_text("Phases", timeout=60_000)
-    title = page.locator("#execution-title")
-    expect(title).to_have_text("job-0")
-    expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible()
-    press("ArrowDown")
-    expect(title).to_have_text("job-1")
-    press("+")
-    expect(page).to_have_url(re.compile(r"x0=50\.0&x1=150\.0"))
-    press("ArrowRight")
-    expect(page).to_have_url(re.compile(r"x0=75\.0&x1=175\.0"))
-    press("Escape")
-    expect(page).not_to_have_url(re.compile("x0="))
-    press("Control+k")
-    expect(page.locator("#search-text")).to_be_focused()
-    page.keyboard.type("provis")
-    expect(page.locator("#search-results a").first).to_contain_text("Provisioning")
-    press("Enter")
-    expect(heading).to_have_text("Provisioning")
-    reach(page, page.get_by_role("button", name="Evaluate"))
-    press("Enter")
-    reach(page, page.get_by_role("rowheader").get_by_role("link", name="train"))
-    press("Enter")
-    download = page.locator("main").get_by_role("link", name="Download", exact=True)
-    reach(page, download, within=80)
-    with page.expect_download() as manifest:
-        press("Enter")
-    assert "train" in manifest.value.path().read_text()
