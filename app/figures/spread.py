@@ -111,11 +111,12 @@ def frequencies(
     )
     axis = theme.axis(showticklabels=False, range=[0, max(shares, default=1) * 1.5 or 1])
     return go.Figure(
-        bars, _layout(max(height, 26 * len(counts) + 46), "Share of time and number of samples", labels, axis)
+        bars, _layout(max(height, 26 * len(counts) + 46), "Share of time, samples", labels, axis)
     )
 
 
-_ROOM_FOR_NAME = 0.05
+_ROOM_FOR_LETTER = 0.022
+"""The share of a bar's length that a letter takes, on a phone as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ def shares(
 
 
 def _bars(groups: Sequence[str], phase: int, name: str, parts: Sequence[float]) -> go.Bar:
-    """One phase's part of every group's bar; its number, or with enough room its name, is on it."""
+    """One phase's part of every group's bar; its number or name, or with enough room both, is on it."""
     return go.Bar(
         y=groups,
         x=parts,
@@ -176,6 +177,6 @@ def _bars(groups: Sequence[str], phase: int, name: str, parts: Sequence[float]) 
 
 def _fitting(name: str, part: float) -> str:
     """As much of a phase's name as a part of a bar has room for."""
-    number = name.partition(" ")[0]
-    fits = part >= _ROOM_FOR_NAME * len(name) / 2
-    return name if fits else number if part >= _ROOM_FOR_NAME else ""
+    number, _, given = name.partition(" ")
+    written = (text for text in (name, given, number) if text)
+    return next((text for text in written if part >= _ROOM_FOR_LETTER * (len(text) + 0.3)), "")

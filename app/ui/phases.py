@@ -152,7 +152,10 @@ def _card(
         scale = scale_for(phases, lane.role, lane.unit)
         for name, feature in zip(lane.names, lane.features, strict=True):
             quantity = each.feature(feature.name)
-            lines += [(name, *_range(quantity, scale))] if quantity is not None and each.samples else []
+            if quantity is not None and each.samples:
+                lines.append((name, *_range(quantity, scale)))
+                if quantity.is_at_least:
+                    lines.append((f"{name} bounded", format_share(quantity.censored, 0), "of time"))
         if lane.role is Role.MEMORY and each.samples:
             lines.append(("Growth", _signed(each.memory_growth, growth), f"{growth.label}/min".lstrip("/")))
     lines.append(("Median dwell time", *_split(format_duration(each.median_stay))))
@@ -207,7 +210,8 @@ def _range(feature: FeatureStatistics, scale: Scale) -> tuple[str, str]:
     top = high / scale.size
     digits = 0 if top >= (10 if sign else 100) else 1 if top >= 1 or sign else 2
     ends = [format_number(end / scale.size, digits) for end in (low, high)]
-    return f"{_short(median, scale)}{sign}", f"{'–'.join(ends)}{sign} {unit}".strip()
+    least = "≥ " if feature.is_at_least else ""
+    return f"{least}{_short(median, scale)}{sign}", f"{'–'.join(ends)}{sign} {unit}".strip()
 
 
 def _short(value: float, scale: Scale) -> str:

@@ -191,6 +191,12 @@ class WatchedHost(Protocol):
     def counters(self, containers: Sequence[Any]) -> Mapping[str, Counters]:
         """Return a reading of each running container of `containers`, by id."""
 
+    def pressure(self) -> float | None:
+        """Return the share of the last seconds in which something on the host waited for CPU or memory.
+
+        None where it cannot be read from here.
+        """
+
     def logs_since(self, container: str, since: float, lines: int = ...) -> list[tuple[float, str]]:
         """Return Unix seconds and text of a container's last `lines` log lines after `since`."""
 

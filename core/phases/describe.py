@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.phases.matching import main_feature
+from core.traces.censoring import LIMIT_ROLES, MAX_CENSORED, amounts_exceeded_for, censor
 from core.traces.model import Role, Scale, sample_seconds, scale_of
 from core.units import Unit, format_duration, format_share
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from core.phases.encoders import Labels
-    from core.traces.model import FloatArray, IntArray, TraceSet
+    from core.traces.model import Feature, FloatArray, IntArray, TraceSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,16 @@ class FeatureStatistics:
     #: Mean and population standard deviation.
     mean: float
     sd: float
-    #: The 5th, 25th, 50th, 75th and 95th percentiles, linear between samples.
+    #: The 5th, 25th, 50th, 75th and 95th percentiles, linear between samples; where some are censored, those
+    #: of Kaplan and Meier's estimate of demand, at most the largest use.
     quantiles: tuple[float, float, float, float, float]
+    #: The share of samples in which a limit or its host bounded the use (`core.traces.censoring`).
+    censored: float = 0.0
+
+    @property
+    def is_at_least(self) -> bool:
+        """Whether so many samples are censored that demand is at least what they say."""
+        return self.censored > MAX_CENSORED
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +113,7 @@ class PhaseStatistics:
                 mean=float(each["mean"]),
                 sd=float(each["sd"]),
                 quantiles=five_numbers(each["quantiles"]),
+                censored=float(each.get("censored", 0.0)),  # models made earlier do not say
             )
             for each in values["features"]
         )
@@ -333,6 +343,7 @@ def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) ->
     runs, order = phase_runs(traces, labels), np.argsort(labels, kind="stable")
     total_seconds = float(runs.seconds.sum())
     sorted_labels, growth = labels[order], _memory_growth(traces, labels)
+    censored = _censored_samples(traces)
     listed = [*phases, *([WARM_UP] if (labels == WARM_UP).any() else [])]
     table = []
     for phase in listed:
@@ -348,8 +359,8 @@ def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) ->
                 median_stay=float(np.median(phase_seconds)) if len(phase_seconds) else 0.0,
                 memory_growth=growth.get(phase, 0.0),
                 features=tuple(
-                    _feature_statistics(f.name, f.role, f.unit, values[picked])
-                    for f, values in zip(traces.features, traces.columns, strict=True)
+                    _feature_statistics(f, values[picked], marks if marks is None else marks[picked])
+                    for f, values, marks in zip(traces.features, traces.columns, censored, strict=True)
                 ),
                 gpu_idle=measure_gpu_idle(traces, picked),
             )
@@ -357,15 +368,28 @@ def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) ->
     return with_descriptions(table)
 
 
-def _feature_statistics(name: str, role: Role, unit: Unit, values: FloatArray) -> FeatureStatistics:
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return FeatureStatistics(name, role, unit, 0.0, 0.0, (0.0,) * 5)
-    ordered = np.sort(values.astype(np.float64))
-    place = np.array(QUANTILES) * (len(ordered) - 1)
-    quantiles = _interpolate(ordered, place)
+def _censored_samples(traces: TraceSet) -> list[npt.NDArray[np.bool_] | None]:
+    """Mark, for each feature, the samples whose demand may have been higher than their use."""
+    found = [censor(traces, f) if f.role in LIMIT_ROLES else None for f in traces.features]
+    return [None if each is None else np.isfinite(each.at_least) for each in found]
+
+
+def _feature_statistics(
+    feature: Feature, values: FloatArray, censored: npt.NDArray[np.bool_] | None
+) -> FeatureStatistics:
+    present = np.isfinite(values)
+    used, name = values[present].astype(np.float64), (feature.name, feature.role, feature.unit)
+    if not len(used):
+        return FeatureStatistics(*name, 0.0, 0.0, (0.0,) * 5)
+    mean, sd = float(used.mean()), float(used.std())
+    if censored is not None and (marks := censored[present]).any():
+        ones = np.ones(len(used))
+        amounts = amounts_exceeded_for(used, ones, marks, [1.0 - quantile for quantile in QUANTILES])
+        quantiles = five_numbers(min(amount, used.max()) for amount in amounts)
+        return FeatureStatistics(*name, mean, sd, quantiles, float(marks.mean()))
+    ordered = np.sort(used)
     return FeatureStatistics(
-        name, role, unit, float(ordered.mean()), float(ordered.std()), five_numbers(quantiles)
+        *name, mean, sd, five_numbers(_interpolate(ordered, np.array(QUANTILES) * (len(ordered) - 1)))
     )
 
 

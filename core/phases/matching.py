@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError, MismatchError
-from core.traces.model import BESIDE, SET_ROLES, Feature, Role, TraceSet
+from core.traces.model import BESIDE, HELD_BACK_ROLES, SET_ROLES, Feature, Role, TraceSet
 from core.units import Unit
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.phases.rows import Scaler
 
 BY_ROLE = (Role.CPU, Role.MEMORY)
-EXCLUDED_ROLES = (*SET_ROLES, Role.LOSS, Role.PHASE)
+EXCLUDED_ROLES = (*SET_ROLES, *HELD_BACK_ROLES, Role.LOSS, Role.PHASE)
 MAIN_UNIT = {Role.CPU: Unit.CORES, Role.MEMORY: Unit.BYTES}
 
 

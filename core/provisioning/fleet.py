@@ -20,13 +20,15 @@ import numpy.typing as npt
 from core.errors import InputError
 from core.phases.matching import main_feature
 from core.phases.rows import check_finite
+from core.traces.censoring import censor, is_limit, killed_for_memory
 from core.traces.model import Role, sample_seconds
 from core.units import Unit, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.traces.model import Feature, TraceSet
+    from core.traces.censoring import Censoring
+    from core.traces.model import TraceSet
 
 
 Floats = npt.NDArray[np.float64]
@@ -184,9 +186,8 @@ class Demand:
     unit: Unit = Unit.PLAIN
     #: What each container was given at each sample (its limit), shape (n,), or None if unknown.
     limits: Floats | None = None
-    #: The limit that bounded each sample's use, so that its demand may have been higher (it is censored), NaN
-    #: where none did, shape (n,); None without any.
-    bounds: Floats | None = None
+    #: Samples whose demand may have been higher than their use; None without any.
+    censoring: Censoring | None = None
 
     def only(self, containers: Sequence[int] | Integers) -> Demand:
         """The demand of containers selected by index, in that order (a copy)."""
@@ -195,8 +196,8 @@ class Demand:
     def on(self, fleet: Fleet, samples: Integers) -> Demand:
         """The demand of selected samples, with the fleet that they form."""
         limits = None if self.limits is None else self.limits[samples]
-        bounds = None if self.bounds is None else self.bounds[samples]
-        return replace(self, fleet=fleet, values=self.values[samples], limits=limits, bounds=bounds)
+        censoring = None if self.censoring is None else self.censoring.on(samples)
+        return replace(self, fleet=fleet, values=self.values[samples], limits=limits, censoring=censoring)
 
     def with_(self, **changes: Any) -> Demand:
         """The demand with other fields."""
@@ -208,8 +209,6 @@ ROLES = {
     Resource.MEMORY: (Role.MEMORY, Role.MEMORY_REQUEST, Role.MEMORY_LIMIT),
 }
 """The roles of a resource's usage, request and limit."""
-_UNLIMITED = {Unit.BYTES: 2.0**50, Unit.CORES: 1e5}
-"""Nobody has a container with so much."""
 CYCLE_LOW, CYCLE_HIGH = 1.0, 30 * 86_400.0
 
 
@@ -338,78 +337,15 @@ def _demands(traces: TraceSet, fleet: Fleet) -> dict[Resource, Demand]:
             ),
             None,
         )
-        bounds = bounding_limits(traces, fleet, resource, feature)
-        demands[resource] = Demand(fleet, resource, values, feature.unit, limits, bounds)
+        demands[resource] = Demand(
+            fleet, resource, values, feature.unit, limits, censoring=censor(traces, feature)
+        )
     if not demands:
         raise InputError(
             "These traces have neither CPU nor memory usage, so there is nothing to allocate.",
             "Say in the mapping which columns are CPU and memory.",
         )
     return demands
-
-
-AT_LIMIT, THROTTLED = 0.97, 0.05
-"""The share of its limit, and of throttled periods, from which on use says only that demand is no less."""
-
-
-KILLED = 1.2
-"""What a container that was killed for lack of memory needs at least, over its limit."""
-_ENDINGS = (
-    "ended",
-    "end_state",
-    "state",
-    "status",
-    "reason",
-    "exit_reason",
-    "termination_reason",
-    "last_state",
-)
-_KILLS = ("oom", "oomkilled", "oom_killed", "oom-killed", "out_of_memory", "out of memory", "killed")
-
-
-def killed_for_memory(traces: TraceSet) -> Truths:
-    """Mark the executions that an attribute calls killed for lack of memory, shape (n_executions,).
-
-    The attributes are those that say how an execution ended, such as ``ended`` of the recorder, ``reason`` of
-    Kubernetes (``OOMKilled``) and ``State`` of Slurm (``OUT_OF_MEMORY``).
-    """
-    marks = np.zeros(traces.n_executions, bool)
-    for name, values in traces.attributes.items():
-        if name.lower() in _ENDINGS:
-            marks |= np.array([str(each).strip().lower() in _KILLS for each in values], bool)
-    return marks
-
-
-def bounding_limits(traces: TraceSet, fleet: Fleet, resource: Resource, feature: Feature) -> Floats | None:
-    """Return the limit that bounded the use of each sample, NaN where none did, shape (n,); None without any.
-
-    A limit bounds a sample that used at least `AT_LIMIT` of it, or, for CPU, that was throttled in more than
-    `THROTTLED` of its periods; where that limit is not recorded, the use itself stands for it. The highest
-    use of memory of a container that was killed for lack of it counts as bounded by `KILLED` times its limit.
-    """
-    used = traces.column(feature.name).astype(np.float64)
-    limits, is_bounded = np.full(traces.n_samples, np.nan), np.zeros(traces.n_samples, bool)
-    for each, values in zip(traces.features, traces.columns, strict=True):
-        if each.role is ROLES[resource][-1] and each.unit is feature.unit:
-            set_ = values.astype(np.float64)
-            limits = np.where(is_limit(set_, each.unit), set_, np.nan)
-            is_bounded |= used >= AT_LIMIT * limits
-        elif resource is Resource.CPU and "throttled" in each.name and each.unit is Unit.SHARE:
-            is_bounded |= values > THROTTLED
-    bounds = np.where(is_bounded, np.fmax(limits, used), np.nan)
-    if resource is Resource.MEMORY and fleet.killed is not None:
-        for begin, end in zip(fleet.offsets[:-1][fleet.killed], fleet.offsets[1:][fleet.killed], strict=True):
-            peak = begin + int(np.argmax(used[begin:end]))
-            bounds[peak] = KILLED * np.fmax(limits[peak], used[peak])
-    return bounds if np.isfinite(bounds).any() else None
-
-
-def is_limit(values: Floats, unit: Unit) -> Truths:
-    """Mark values that can be limits.
-
-    Files write 0, −1 or the largest whole number where there is none.
-    """
-    return np.isfinite(values) & (values > 0) & (values < _UNLIMITED.get(unit, np.inf))
 
 
 def _notes(traces: TraceSet, fleet: Fleet) -> tuple[str, ...]:

@@ -48,13 +48,15 @@ RECORDER = ToolFacts(
         ToolColumn("cpu_limit_cores", Role.CPU_LIMIT, "cores"),
         ToolColumn("memory_limit_bytes", Role.MEMORY_LIMIT, "bytes"),
         ToolColumn("loss", Role.LOSS),
-        ToolColumn("throttled", Role.OTHER, "share_of_machine"),
+        ToolColumn("throttled", Role.THROTTLED, "share_of_machine"),
+        ToolColumn("cpu_withheld_cores", Role.WITHHELD, "cores"),
+        ToolColumn("host_pressure", Role.HOST_PRESSURE, "share_of_machine"),
     ),
     requires=("execution", "timestamp", "cpu_cores", "memory_bytes"),
     executions=("execution",),
     guesses_others=True,
 )
-"""What PhaseDock's own recorder exports: cores and bytes, limits, the loss, and throttling."""
+"""What PhaseDock's own recorder exports: cores and bytes, limits, the loss, and what held use back."""
 
 _MAX_CORES, _BUSY = 16.0, 90.0
 """CPU of at most so much may be in cores; what comes near 100 and never passes it is a percentage."""

@@ -29,20 +29,22 @@ LIVE_FEATURES = (
     Feature("memory_bytes", Role.MEMORY, Unit.BYTES),
     Feature("memory_limit_bytes", Role.MEMORY_LIMIT, Unit.BYTES),
     Feature("loss", Role.LOSS),
-    Feature("throttled", Role.OTHER, Unit.SHARE),
+    Feature("throttled", Role.THROTTLED, Unit.SHARE),
     Feature("io_bytes_per_second"),
     Feature("network_bytes_per_second"),
     Feature("gpu_share", Role.GPU, Unit.SHARE),
     Feature("gpu_memory_bytes", Role.GPU_MEMORY, Unit.BYTES),
     Feature("gpu_power_watts", Role.GPU_POWER, Unit.WATTS),
+    Feature("cpu_withheld_cores", Role.WITHHELD, Unit.CORES),
+    Feature("host_pressure", Role.HOST_PRESSURE, Unit.SHARE),
 )
-"""What is sampled of a container, as a trace set has it: a feature for each of `FIELDS` but the last."""
+"""What is sampled of a container, as a trace set has it: a feature for each of `FIELDS`."""
 
 THROTTLED = FIELDS.index("throttled")
 """Of `FIELDS`, the one that is 0 where there is none: no period of a quota passed."""
 
 _FORGET_AFTER = 60.0
-_ZERO = (THROTTLED, FIELDS.index("withheld"))
+_ZERO = (THROTTLED, FIELDS.index("withheld"), FIELDS.index("pressure"))
 
 
 class PeriodMeans:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from core.engines.errors import ChangeRefused, ContainerGone
@@ -135,11 +135,11 @@ class Sampler:
         containers = self._host.containers()
         ours = [each for each in containers if has_label(each) or each.id in picked]
         usage = self._usage.take(self._host.counters(ours))
-        at = time.time()
+        at, pressure = time.time(), self._host.pressure()
         stopped = self._host.stopped(lambda each: has_label(each) or each.id in picked, _MAX_STOPPED)
         losses = self._losses.read(ours, at)
         rows = {
-            each.id: row_of(each, usage.get(each.id), each.id in picked, each.id in changed, at)
+            each.id: row_of(each, usage.get(each.id), each.id in picked, each.id in changed, at, pressure)
             for each in ours
         }
         for key, (value, why) in losses.items():
@@ -157,7 +157,7 @@ class Sampler:
                 rows[key] = _with(rows[key], phase=phase)
         listed = tuple(sorted(rows.values(), key=lambda row: row.name))
         others = [each for each in containers if each.id not in rows]
-        totals = sum_totals(listed, info.cores, float(info.memory))
+        totals = replace(sum_totals(listed, info.cores, float(info.memory)), pressure=pressure)
         view = LiveView(
             engine=ready_engine(self._host.address, info),
             at=at,
@@ -183,7 +183,14 @@ def _is_shown(container: Container, at: float) -> bool:
     return container.state == "restarting" or (ended is not None and at - ended < _STOPPED_FOR)
 
 
-def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, at: float) -> ContainerRow:
+def row_of(
+    container: Container,
+    usage: Usage | None,
+    picked: bool,
+    held: bool,
+    at: float,
+    pressure: float | None = None,
+) -> ContainerRow:
     """Return a container's row for the page; None for values that were not measured."""
     limits, labelled = container.limits, read_terms(container.labels, at)
     memory_limit = limits.memory_bytes
@@ -202,6 +209,7 @@ def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, 
         network=None if usage is None else usage.network,
         throttled=None if usage is None else usage.throttled,
         withheld=None if usage is None else usage.withheld,
+        pressure=None if usage is None else pressure,
         held=held,
         malleable=bool(container.labels.get(AGENT)),
         started=container.started or None,
@@ -234,6 +242,7 @@ def field_values(row: ContainerRow) -> tuple[float, ...]:
                 row.gpu_memory,
                 row.gpu_power,
                 row.withheld,
+                row.pressure,
             ),
         )
     )

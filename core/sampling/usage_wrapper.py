@@ -60,13 +60,14 @@ class HostSamples:
         ids, rows = set(self._container_ids()), {}
         for host, reader in self._readers:
             containers = [each for each in host.containers() if each.id in ids]
-            usage, at = reader.take(host.counters(containers)), time.time()
-            sampled = [row_of(each, usage.get(each.id), False, False, at) for each in containers]
+            usage, at, pressure = reader.take(host.counters(containers)), time.time(), host.pressure()
+            sampled = [row_of(each, usage.get(each.id), False, False, at, pressure) for each in containers]
             rows.update({row.id: field_values(row) for row in sampled if row.cpu is not None})
         return [(time.time(), rows)] if rows else []
 
 
-_CPU, _MEMORY, _THROTTLED, _WITHHELD = map(FIELDS.index, ("cpu", "memory", "throttled", "withheld"))
+_CPU, _WITHHELD = map(FIELDS.index, ("cpu", "withheld"))
+_OF_USE = [FIELDS.index(name) for name in ("cpu", "memory", "throttled", "withheld", "pressure")]
 
 
 def with_usage(
@@ -181,6 +182,6 @@ def _use(
     *,
     strange: bool = False,
 ) -> Use:
-    used, memory, throttled, withheld = (float(values[at]) for at in (_CPU, _MEMORY, _THROTTLED, _WITHHELD))
+    used, memory, throttled, withheld, pressure = (float(values[at]) for at in _OF_USE)
     known = None if isnan(memory) else memory
-    return Use(time, used, known, throttled, int(phase), code, strange, withheld)
+    return Use(time, used, known, throttled, int(phase), code, strange, withheld, pressure)

@@ -154,9 +154,9 @@ __all__ = [
 
 FIELDS = (
     *("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled", "io", "network"),
-    *("gpu", "gpu_memory", "gpu_power", "withheld"),
+    *("gpu", "gpu_memory", "gpu_power", "withheld", "pressure"),
 )
-"""What a sample has of a container, in this order; the last one only for policies that steer by it."""
+"""What a sample has of a container, in this order."""
 TOTALS = "*"
 """In place of a container's id: sums over all that are sampled, beside the size of the host."""
 
@@ -239,6 +239,8 @@ class ContainerRow:
     gpu_power: float | None = None
     #: Cores that its limit kept from it in the last second.
     withheld: float | None = None
+    #: The share of the last seconds in which something on its host waited for CPU or memory, or None.
+    pressure: float | None = None
     #: When it was last started, or None.
     started: float | None = None
     #: When its program last ended, and its exit code; None if it never did, or that is unknown.
@@ -273,6 +275,8 @@ class Totals:
     memory_total: float | None = None
     #: The mean share of throttled periods over containers with a limit, or None.
     throttled: float | None = None
+    #: The share of the last seconds in which something on the host waited for CPU or memory, or None.
+    pressure: float | None = None
     #: How many containers are shown.
     containers: int = 0
     #: How many containers the attached policy has in each of its lists: (label, n).

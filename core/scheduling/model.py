@@ -138,6 +138,8 @@ class Use:
     strange: bool = False
     #: Cores withheld by its quota: throttled seconds of its threads, per second.
     withheld: float = 0.0
+    #: The share of the time in which something on its host waited for CPU or memory; 0 where unknown.
+    pressure: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

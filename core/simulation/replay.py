@@ -273,6 +273,11 @@ def advance_replay(plan: ReplayPlan, now: Replay, until: float) -> Replay:
         now = _pass_time(plan, now, cores, ends, min([until, now.next_due, *ends]))
 
 
+def is_short(plan: ReplayPlan, now: Replay) -> bool:
+    """Whether the running jobs want more cores than there are, within their limits."""
+    return sum(_cap(demand_of(plan, job), job.limit) for job in now.jobs if job.runs) > plan.cores
+
+
 def share_cores(plan: ReplayPlan, now: Replay) -> list[tuple[ReplayedJob, float]]:
     """Return the cores of each running job."""
     running = [job for job in now.jobs if job.runs]

@@ -48,6 +48,9 @@ class Role(StrEnum):
     NETWORK_OUT = "network_out"
     BLOCK_IN = "block_in"
     BLOCK_OUT = "block_out"
+    THROTTLED = "throttled"
+    WITHHELD = "cpu_withheld"
+    HOST_PRESSURE = "host_pressure"
     LOSS = "loss"
     PHASE = "phase"
     OTHER = "other"
@@ -67,10 +70,17 @@ ROLE_UNITS: dict[Role, tuple[Unit, ...]] = {
     Role.NETWORK_OUT: (Unit.BYTES_PER_SECOND,),
     Role.BLOCK_IN: (Unit.BYTES_PER_SECOND,),
     Role.BLOCK_OUT: (Unit.BYTES_PER_SECOND,),
+    Role.THROTTLED: (Unit.SHARE,),
+    Role.WITHHELD: (Unit.CORES,),
+    Role.HOST_PRESSURE: (Unit.SHARE,),
 }
 """The canonical units that a feature of a role can have, the usual one first; other roles have any."""
 SET_ROLES = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.CPU_REQUEST, Role.MEMORY_REQUEST)
 """What people set for a container: it is no usage, and may be missing."""
+HELD_BACK_ROLES = (Role.THROTTLED, Role.WITHHELD, Role.HOST_PRESSURE)
+"""What kept a container from using more: the share of its quota's periods in which it was throttled, the
+cores that the quota withheld, and the share of time in which something on its host waited for CPU or memory.
+It is no usage, and may be missing."""
 BESIDE = (Role.NETWORK_IN, Role.NETWORK_OUT, Role.BLOCK_IN, Role.BLOCK_OUT)
 """What goes in or out: it may be missing for a container without costing a sample of its usage."""
 ROLE_NAMES: dict[Role, str] = {
@@ -87,6 +97,9 @@ ROLE_NAMES: dict[Role, str] = {
     Role.NETWORK_OUT: "Network out",
     Role.BLOCK_IN: "Disk read",
     Role.BLOCK_OUT: "Disk write",
+    Role.THROTTLED: "Throttled",
+    Role.WITHHELD: "CPU withheld",
+    Role.HOST_PRESSURE: "Host pressure",
     Role.LOSS: "Loss",
 }
 """What a role is called on the screen; a feature of another role goes by its own name."""

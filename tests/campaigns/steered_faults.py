@@ -101,7 +101,7 @@ class Campaign:
         self.chance, self.figures = random.Random(seed), Figures()
         self._client = docker.DockerClient(base_url=daemon.url, timeout=30)
         self._before: dict[str, Any] = {}
-        self._settings = {"policy": "prev.step.max", "traces": _quarter(space), "cycle": 2.0, "memory": True}
+        self._settings = {"policy": "prev.step.max", "traces": quarter(space), "cycle": 2.0, "memory": True}
         self.faults: dict[str, Callable[[], None]] = {
             "worker killed": lambda: self._kill("worker"),
             "web killed": lambda: self._kill("web master"),
@@ -117,10 +117,10 @@ class Campaign:
         """Let the autopilot steer, break something, and look whether all comes back."""
         started = time.monotonic()
         self._ready()
-        before = {name: _limits(each) for name, each in self._there().items()}
+        before = {name: limits_of(each) for name, each in self._there().items()}
         ids = {name: each.id for name, each in self._there().items()}
         task = self.space.live.policies.attach("local", "autopilot", self._settings, Mode.CONTROL)
-        self._until(lambda: all(_limits(each) != before[name] for name, each in self._there().items()))
+        self._until(lambda: all(limits_of(each) != before[name] for name, each in self._there().items()))
         self._until(lambda: (attached := self.space.live.view.peek("local").attached) and attached.run)
         run = str(self.space.live.view.peek("local").attached.run)
         time.sleep(self.chance.uniform(0.0, 4.0))
@@ -154,7 +154,7 @@ class Campaign:
         for name, each in self._there(stopped=True).items():
             if each.id != ids.get(name):
                 continue
-            now = _limits(each)
+            now = limits_of(each)
             if now[0] != before[name][0] or (now[1] and now[1] != before[name][1]):
                 return f"{name} had {before[name]} and has {now}"
         return ""
@@ -245,7 +245,7 @@ class Campaign:
             time.sleep(0.1)
 
 
-def _limits(container: Container) -> tuple[Any, Any]:
+def limits_of(container: Container) -> tuple[Any, Any]:
     """What Docker says, and the kernel; nothing of the latter where the container does not run.
 
     Docker has no way to take a limit away again but -1, and the largest number of bytes: both are none.
@@ -274,7 +274,7 @@ def _killed(container: Container, before: int) -> bool:
     return state["ExitCode"] == _KILLED if not state["Running"] else kills(container) > before
 
 
-def _quarter(space: Workspace) -> str:
+def quarter(space: Workspace) -> str:
     """What the autopilot learns from: containers that use a quarter of a core and 30 MiB, once a second."""
     rng, n = np.random.default_rng(1), 4 * 120
     features = tuple(each for each in LIVE_FEATURES if each.name in ("cpu_cores", "memory_bytes"))

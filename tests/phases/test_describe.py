@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.phases import WARM_UP, PhaseSettings, PhaseStatistics, fit, phase_runs, phase_statistics
-from core.traces.model import Feature, Role
+from core.phases.matching import default_features
+from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 from tests.examples import fewer
 from tests.phases.making import CPU, GIB, MEMORY, three_phases, trace_set
@@ -220,3 +221,34 @@ def test_no_two_phases_of_a_model_read_the_same(seed, k):
     assert len(set(texts)) == len(texts)
     assert all(model.description(each.phase) == each.description for each in model.statistics)
     assert model.description(99) == ""
+
+
+def test_statistics_of_bounded_use_say_at_least():
+    """Half of the samples are at a limit of one core: the upper half of demand is not known."""
+    used = np.where(np.arange(100) % 2, 1.0, 0.2)
+    columns = {
+        Feature("cpu", Role.CPU, Unit.CORES): used,
+        Feature("limit", Role.CPU_LIMIT, Unit.CORES): np.ones(100),
+    }
+    traces = TraceSet(
+        tuple(columns), tuple(columns.values()), np.arange(100.0), ("a",), np.array([0, 100]), 1.0
+    )
+    (phase,) = phase_statistics(traces, np.zeros(100, np.int16), [0])
+    assert (phase.cpu.censored, phase.cpu.is_at_least) == (0.5, True)
+    assert phase.cpu.quantiles == (0.2, 0.2, 0.2, 1.0, 1.0)
+    assert PhaseStatistics.from_dict(phase.to_dict()) == phase
+    alone = replace(traces, features=traces.features[:1], columns=(used,))
+    (free,) = phase_statistics(alone, np.zeros(100, np.int16), [0])
+    assert (free.cpu.censored, free.cpu.is_at_least) == (0.0, False)
+
+
+def test_what_held_use_back_is_no_feature_of_a_model():
+    columns = {
+        Feature("cpu", Role.CPU, Unit.CORES): np.arange(100.0),
+        Feature("host_pressure", Role.HOST_PRESSURE, Unit.SHARE): np.arange(100.0) / 100,
+        Feature("throttled", Role.THROTTLED, Unit.SHARE): np.arange(100.0) / 100,
+    }
+    traces = TraceSet(
+        tuple(columns), tuple(columns.values()), np.arange(100.0), ("a",), np.array([0, 100]), 1.0
+    )
+    assert [each.name for each in default_features(traces)] == ["cpu"]

@@ -8,16 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
-from core.provisioning.fleet import Resource, killed_for_memory, prepare
+from core.provisioning.fleet import Resource, prepare
 from core.provisioning.verdict.table import Evidence, rows_of, workloads_table
 from core.provisioning.verdict.verdict import verdict
-from core.provisioning.verdict.workload_evidence import amount_exceeded_for, smallest_amounts
+from core.provisioning.verdict.workload_evidence import smallest_amounts
 from core.tables import render_csv
-from core.traces.model import Feature, Role, TraceSet
+from core.traces.censoring import amounts_exceeded_for, killed_for_memory
+from core.traces.model import ROLE_UNITS, Feature, Role, TraceSet
 from core.units import GIB, MIB, Unit
 
 
-def traces_of(cpu, limit=None, throttled=None, memory=None, memory_limit=None):
+def traces_of(cpu, limit=None, throttled=None, memory=None, memory_limit=None, further=None):
     """A trace set from one list of values per container, once a second; limits hold for all samples."""
     lengths = [len(each) for each in cpu]
     n = sum(lengths)
@@ -25,10 +26,13 @@ def traces_of(cpu, limit=None, throttled=None, memory=None, memory_limit=None):
     if limit is not None:
         columns[Feature("limit", Role.CPU_LIMIT, Unit.CORES)] = np.full(n, limit)
     if throttled is not None:
-        columns[Feature("throttled", Role.OTHER, Unit.SHARE)] = np.concatenate(throttled)
+        columns[Feature("throttled", Role.THROTTLED, Unit.SHARE)] = np.concatenate(throttled)
     if memory is not None:
         columns[Feature("memory", Role.MEMORY, Unit.BYTES)] = np.concatenate(memory)
         columns[Feature("memory_limit", Role.MEMORY_LIMIT, Unit.BYTES)] = np.full(n, memory_limit)
+    columns |= {
+        Feature(str(role), role, ROLE_UNITS[role][0]): values for role, values in (further or {}).items()
+    }
     return TraceSet(
         tuple(columns),
         tuple(each.astype(float) for each in columns.values()),
@@ -49,6 +53,20 @@ def test_a_job_that_is_at_its_limit_for_a_tenth_of_the_time_needs_at_least_that_
     free, held = needs_of(traces_of([wanted])), needs_of(traces_of([np.minimum(wanted, 1.0)], limit=1.0))
     assert (free.amount[0], free.at_least[0]) == (2.5, False)
     assert (held.amount[0], held.at_least[0]) == (1.0, True)
+
+
+def test_what_the_kernel_withheld_is_needed_too():
+    used, withheld = np.full(100, 1.0), np.full(100, 0.5)
+    needs = needs_of(traces_of([used], limit=1.0, further={Role.WITHHELD: withheld}))
+    assert (needs.amount[0], needs.at_least[0]) == (1.5, True)
+
+
+def test_use_on_a_host_under_pressure_is_no_small_need():
+    used, pressure = np.full(100, 0.5), np.where(np.arange(100) < 60, 0.4, 0.1)
+    needs = needs_of(traces_of([used], further={Role.HOST_PRESSURE: pressure}))
+    assert (needs.amount[0], needs.at_least[0]) == (0.5, True)
+    calm = needs_of(traces_of([used], further={Role.HOST_PRESSURE: np.full(100, 0.2)}))
+    assert (calm.amount[0], calm.at_least[0]) == (0.5, False)
 
 
 def test_a_limit_that_is_never_reached_changes_nothing():
@@ -104,7 +122,7 @@ samples = st.lists(
 @given(samples, st.sampled_from([0.0, 0.05, 0.2, 0.5]))
 def test_the_amount_is_the_smallest_that_demand_exceeds_as_seldom_as_allowed(drawn, tolerance):
     values, seconds, censored = (np.array(each) for each in zip(*drawn, strict=True))
-    amount = amount_exceeded_for(values, seconds, censored, tolerance)
+    amount = amounts_exceeded_for(values, seconds, censored, [tolerance])[0]
     enough = [v for v in sorted(set(values)) if time_above(values, seconds, censored, v) <= tolerance + 1e-9]
     assert amount == (enough[0] if enough else np.inf)
 

@@ -148,7 +148,7 @@ def test_what_broke_its_promise_on_held_out_containers_is_not_exported(traces, r
 
 def test_the_fixed_amount_is_enough_for_each_container_and_no_more_than_that(traces):
     demand = prepare(traces).demands[Resource.CPU]
-    enough = smallest_amounts(demand.with_(bounds=None), 0.05, 0.1).amount
+    enough = smallest_amounts(demand.with_(censoring=None), 0.05, 0.1).amount
     for name, amount in zip(demand.fleet.ids, enough, strict=True):
         short, _, whole, *_ = applied(traces, "cpu", name, amount)
         assert short <= 0.05 * whole + 1e-9

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
-from core.provisioning.fleet import Resource, is_limit
+from core.provisioning.fleet import Resource
 from core.provisioning.manifests import write
 from core.provisioning.manifests.manifest_comments import About
 from core.provisioning.verdict.choice import pick, surely, units
 from core.provisioning.verdict.standing import State, standing
 from core.provisioning.verdict.verdict import verdict
+from core.traces.censoring import is_limit
 from core.traces.model import Feature, Role, TraceSet, sample_seconds
 from core.units import GIB, Unit, format_set_share
 

@@ -204,7 +204,7 @@ def tick(
 
 def _totals(view: LiveView) -> dict[str, Any]:
     totals = view.totals
-    names = ("cpu", "cores", "memory", "memory_total", "throttled", "containers")
+    names = ("cpu", "cores", "memory", "memory_total", "throttled", "pressure", "containers")
     return {name: getattr(totals, name) for name in names} | {
         "labels": [(list_word(label), n) for label, n in sorted(totals.labels, key=_from_heavy_to_light)],
         "others": view.others,

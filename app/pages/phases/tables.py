@@ -15,6 +15,7 @@ from app.ui.tables import download, html_table, table_route
 from core.phases import ApplicationSettings
 from core.phases.describe import scale_for
 from core.tables import Column, Table
+from core.units import format_share
 from core.workspace.phase_labels import phases_by_execution
 
 if TYPE_CHECKING:
@@ -163,3 +164,14 @@ def _feature_columns(
     yield one("sd", "sd", lambda values: values.sd)
     for place, (part, head) in enumerate(_QUANTILES):
         yield one(part, head, lambda values, place=place: values.quantiles[place])
+    if any(quantity.censored for each in statistics if (quantity := each.feature(feature)) is not None):
+        head = f"{title} bounded" if lane else ""
+        yield Column(f"{key}_bounded_share", head, format_share, _censored_share(feature))
+
+
+def _censored_share(feature: str) -> Any:
+    def value(each: PhaseStatistics) -> float | None:
+        quantity = each.feature(feature)
+        return quantity.censored if quantity is not None and each.samples else None
+
+    return value

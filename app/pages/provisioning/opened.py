@@ -180,7 +180,7 @@ def _memory(card: Card, row: WorkloadRow) -> Node:
     line = card.line(Resource.MEMORY)
     if line is None:
         return [html.B("Memory "), "is not recorded in these traces."]
-    if line.fixed is None:
+    if line.fixed is None or line.fixed.at_least:  # then `_bounded` says why
         return None
     amount, killed = format_value(line.fixed.amount, line.unit), int(line.fixed.evidence["containers_short"])
     if not line.tested:

@@ -12,7 +12,7 @@ from core.engines.demo.containers import DemoContainer, DemoLimits, DemoReadings
 from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
 from core.engines.submitted import Outcome
 from core.engines.values import MANAGED, Counters, EngineKey, HostInfo
-from core.simulation.replay import DONE, KILLED, STOPPED, Replay, ReplayedJob
+from core.simulation.replay import DONE, KILLED, STOPPED, Replay, ReplayedJob, is_short
 from core.units import format_bytes
 
 if TYPE_CHECKING:
@@ -126,6 +126,10 @@ class DemoHost:
         replay = self.advance().replay
         replayed_jobs = ((each.id, self.job(each)) for each in containers)
         return {key: self._count_usage(replay, job) for key, job in replayed_jobs if job is not None}
+
+    def pressure(self) -> float:
+        """Return 1 while the jobs want more cores than there are, within their limits, else 0."""
+        return float(is_short(self.world.plan, self.present.replay))
 
     def _count_usage(self, replay: Replay, job: ReplayedJob) -> Counters:
         recording = self.world.plan.recording(job)

@@ -18,6 +18,7 @@ from core.engines.docker_host.cgroups import CgroupReader, ContainerUsage
 from core.engines.docker_host.connection import REQUEST_TIMEOUT, Connection
 from core.engines.docker_host.containers import parse_container, parse_host, parse_time
 from core.engines.docker_host.events import EventStream
+from core.engines.docker_host.pressure import PressureReader
 from core.engines.errors import ContainerGone
 from core.engines.values import AGENT
 
@@ -193,6 +194,7 @@ class HostReading:
         self.address = address
         self._connection = Connection(address, request_timeout)
         self._reader = CgroupReader()
+        self._pressure = PressureReader()
         self._cache = ContainerCache(self._connection)
         self._usage = ContainerUsage(self._connection, self._reader)
         self._info: HostInfo | None = None
@@ -282,6 +284,13 @@ class HostReading:
         Raises HostLost if a request is needed and the host does not answer.
         """
         return self._usage.counters(containers)
+
+    def pressure(self) -> float | None:
+        """Return the share of the last seconds in which something on the host waited for CPU or memory.
+
+        None of a host that is not this machine.
+        """
+        return self._pressure() if self.info().local else None
 
     def logs_since(self, container: str, since: float, lines: int = 100_000) -> list[tuple[float, str]]:
         """Return times and a container's last `lines` log lines after `since` (Unix seconds)."""

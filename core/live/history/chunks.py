@@ -63,11 +63,13 @@ SUMMARY: np.dtype[Any] = np.dtype(
 """A record of a coarser level: means of `FIELDS`, and maxima of `PEAKS`."""
 _PEAKS = [FIELDS.index(name) for name in PEAKS]
 
-_EARLIER: np.dtype[Any] = np.dtype(
-    [("container", "<i4"), ("at", "<f8"), ("values", "<f4", (11,)), ("peaks", "<f4", (2,))]
-)
-"""A raw record of the version before this one: the first eleven of `FIELDS`, and peaks at every level."""
-_SUFFIXES = (".open", ".raw", ".parquet")
+_EARLIER_SAMPLE: np.dtype[Any] = np.dtype([("container", "<i4"), ("at", "<f8"), ("values", "<f4", (12,))])
+_EARLIER_SUMMARY: np.dtype[Any] = np.dtype([*_EARLIER_SAMPLE.descr, ("peaks", "<f4", (2,))])
+"""Raw records of the version before this one: the first twelve of `FIELDS`."""
+RAW = ".samples"
+"""The suffix of a raw chunk."""
+_EARLIER_RAW = ".raw"
+_SUFFIXES = (_EARLIER_RAW, RAW, ".parquet")
 """Of a chunk of the version before this one, of a raw one and of a packed one; a later one is preferred."""
 
 _MAX_RECORDS = 10_000
@@ -190,9 +192,10 @@ def newest_moment(path: Path) -> float:
 
 
 def _record_type(path: Path) -> np.dtype[Any]:
-    if path.suffix == ".open":
-        return _EARLIER
-    return SAMPLE if path.parent.name == str(FINEST.seconds) else SUMMARY
+    is_finest = path.parent.name == str(FINEST.seconds)
+    if path.suffix == _EARLIER_RAW:
+        return _EARLIER_SAMPLE if is_finest else _EARLIER_SUMMARY
+    return SAMPLE if is_finest else SUMMARY
 
 
 def _read_raw(path: Path, ids: Collection[str] | None, since: float) -> list[Stretch]:
@@ -209,7 +212,7 @@ def _read_raw(path: Path, ids: Collection[str] | None, since: float) -> list[Str
 
 def _make_stretch(container: RecordedContainer, records: npt.NDArray[Any]) -> Stretch:
     values = _pad_fields(np.ascontiguousarray(records["values"]))
-    peaks = values[:, _PEAKS] if records.dtype == SAMPLE else records["peaks"]
+    peaks = records["peaks"] if "peaks" in (records.dtype.names or ()) else values[:, _PEAKS]
     return Stretch(container, np.ascontiguousarray(records["at"]), values, np.ascontiguousarray(peaks))
 
 
@@ -252,7 +255,7 @@ class OpenChunk:
 
     def __init__(self, folder: Path, begin: int) -> None:
         self.begin = begin
-        self._records, self._names = folder / f"{begin}.raw", folder / f"{begin}.names"
+        self._records, self._names = folder / f"{begin}{RAW}", folder / f"{begin}.names"
         folder.mkdir(parents=True, exist_ok=True)
         for path in (self._records, self._names):
             path.touch()
@@ -345,8 +348,8 @@ def _unpack(table: pa.Table) -> list[Stretch]:
 
 def convert_earlier(folder: Path) -> None:
     """Convert raw chunks of the previous version; a killed conversion loses nothing."""
-    for path in folder.glob("*.open"):
-        raw = path.with_suffix(".raw")
+    for path in folder.glob(f"*{_EARLIER_RAW}"):
+        raw = path.with_suffix(RAW)
         records, _ = raw_records(path)
         if not raw.exists() and len(records):
             converted = np.empty(len(records), _record_type(raw))

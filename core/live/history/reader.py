@@ -124,7 +124,7 @@ def traces_of(folder: Path, ids: Collection[str] | None, start: float, end: floa
 def make_traces(stretches: Iterable[Stretch], period: float) -> TraceSet:
     """Return a trace set of at least one container, in the order of names; a long gap is a break."""
     ordered = sorted(stretches, key=lambda each: (each.container.name, each.container.id))
-    values = np.concatenate([each.values for each in ordered])[:, : len(LIVE_FEATURES)].astype(np.float64)
+    values = np.concatenate([each.values for each in ordered]).astype(np.float64)
     values[:, THROTTLED] = np.nan_to_num(values[:, THROTTLED], nan=0.0)
     finite = np.flatnonzero(np.isfinite(values).any(axis=0)).tolist()
     offsets = np.concatenate([[0], np.cumsum([len(each.time) for each in ordered])]).astype(np.int64)

@@ -14,6 +14,7 @@ from core.live.history.chunks import (
     HOST,
     LEVELS,
     PEAKS,
+    RAW,
     SAMPLE,
     SUMMARY,
     TAIL,
@@ -124,7 +125,7 @@ class HistoryWriter:
                 finest = FINEST.retention if self._remembers else TAIL
                 prune(self._folder, at, self._max_bytes, self._pins(), finest)
             for other, path in chunks_of(self._folder, level).items():
-                if path.suffix == ".raw" and other < begin and begin - (other + level.chunk) >= level.raw_for:
+                if path.suffix == RAW and other < begin and begin - (other + level.chunk) >= level.raw_for:
                     pack(path)
             chunk = self._open[level] = OpenChunk(level_folder(self._folder, level), begin)
         return chunk

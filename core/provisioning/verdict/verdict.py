@@ -336,11 +336,15 @@ class _VerdictBuilder:
 
 
 def bounded_sentence(evidence: Mapping[str, Any]) -> str:
-    """Say that limits of containers bounded what they used, and what to do."""
+    """Say that limits, or pressure of hosts, bounded what containers used, and what to do."""
     if evidence["kills"]:
         runs = f"{evidence['kills']:,} of {plural(len(evidence['made_from']), 'run')}"
         return f"{runs} killed for lack of memory: raise the limit and record again."
-    share = format_share(float(evidence["bounded"]), 0)
+    limited, pressed = float(evidence["bounded"]), float(evidence.get("pressed", 0.0))
+    if pressed > limited:
+        share = format_share(pressed, 0)
+        return f"Its host was short of CPU or memory in {share} of the time: record again on a free host."
+    share = format_share(limited, 0)
     return f"Limited by its own limit in {share} of the time: raise the limit and record again."
 
 

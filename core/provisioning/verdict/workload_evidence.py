@@ -15,8 +15,9 @@ import numpy as np
 
 from core.bootstrap_intervals import MIN_UNITS, bounds, resampled
 from core.provisioning.evaluation.metrics import Tally, tally
-from core.provisioning.fleet import ROLES, Resource, is_limit
+from core.provisioning.fleet import ROLES, Resource
 from core.provisioning.policies.static import observed_peak
+from core.traces.censoring import MAX_CENSORED, amounts_exceeded_for, is_limit
 from core.units import Unit
 
 if TYPE_CHECKING:
@@ -42,9 +43,6 @@ _ROUNDING = 1e-12
 # Use at its limit is not need: of such a sample only is known that the demand was at least that (it is right
 # censored). The time above an amount is then what Kaplan and Meier estimate (1958, J. Am. Stat. Assoc. 53),
 # and where more than `MAX_CENSORED` of the samples that decide are censored, the amount is "at least".
-
-MAX_CENSORED = 0.2
-"""The share of what decides an amount that its container's own limit may have bounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +76,9 @@ def _smallest_enough(
     """The smallest amount that is enough for each stretch of the chosen samples, shape (n_stretches,)."""
     amounts = _uncensored_amounts(demand, samples, offsets, tolerance, headroom)
     at_least = np.zeros(len(amounts), bool)
-    if demand.bounds is None:
+    if demand.censoring is None:
         return Needs(amounts, at_least)
-    bounds = demand.bounds[samples]
+    bounds = demand.censoring.at_least[samples]
     is_bounded = np.isfinite(bounds)
     for number in np.flatnonzero(np.logical_or.reduceat(is_bounded, offsets[:-1])).tolist():
         part = slice(offsets[number], offsets[number + 1])
@@ -90,7 +88,7 @@ def _smallest_enough(
             is_bounded[part],
         )
         if demand.resource is Resource.CPU:
-            amounts[number] = amount_exceeded_for(values, seconds, mine, tolerance)
+            amounts[number] = amounts_exceeded_for(values, seconds, mine, [tolerance])[0]
         decides = values >= min(amounts[number], values.max())
         at_least[number] = seconds[decides & mine].sum() > MAX_CENSORED * seconds[decides].sum()
         if not np.isfinite(amounts[number]):
@@ -98,27 +96,6 @@ def _smallest_enough(
         if at_least[number]:
             amounts[number] = max(amounts[number], bounds[part][mine].max())
     return Needs(amounts, at_least)
-
-
-def amount_exceeded_for(values: Floats, seconds: Floats, censored: Truths, tolerance: float) -> float:
-    """The smallest amount that demand exceeds for at most a share of the time; infinite if none is known.
-
-    Parameters
-    ----------
-    values, seconds
-        Use of the samples and the time that each stands for, shape (n,).
-    censored
-        Whether the demand of each may have been higher, shape (n,).
-    tolerance
-        The share of the time.
-    """
-    order = np.lexsort((censored, values))  # at the same value, what was not bounded comes first
-    weights = seconds[order]
-    at_risk = np.cumsum(weights[::-1])[::-1]
-    lost = np.where(censored[order], 0.0, np.minimum(weights / at_risk, 1.0))
-    above = np.cumprod(1.0 - lost)
-    enough = np.flatnonzero(above <= tolerance * (1.0 + _ROUNDING))
-    return float(values[order][enough[0]]) if len(enough) else np.inf
 
 
 def _uncensored_amounts(
@@ -245,11 +222,16 @@ class Side:
         return fleet.killed
 
     @cached_property
-    def bounded_seconds(self) -> Floats:
-        """How long a limit bounded the use of each container, shape (n_containers,)."""
-        bounds, seconds = self.demand.bounds, self.demand.fleet.seconds
-        is_bounded = np.zeros(len(seconds)) if bounds is None else np.isfinite(bounds)
-        return _per_container(self.demand, seconds * is_bounded)
+    def bounded_seconds(self) -> tuple[Floats, Floats]:
+        """How long its limit, and its host's pressure, bounded each container's use, both (n_containers,)."""
+        censoring, seconds = self.demand.censoring, self.demand.fleet.seconds
+        if censoring is None:
+            return (nothing := np.zeros(self.demand.fleet.n_containers)), nothing
+        by_limit = np.isfinite(censoring.at_least) & ~censoring.pressed
+        by_limit_seconds, pressed = (
+            _per_container(self.demand, seconds * marks) for marks in (by_limit, censoring.pressed)
+        )
+        return by_limit_seconds, pressed
 
     @cached_property
     def seconds(self) -> Floats:
@@ -365,9 +347,10 @@ class _EvidenceBuilder:
             "request": request,
             "tested": tested,
             "at_least": enough.is_at_least,
-            "bounded": float(
-                side.bounded_seconds[selected].sum() / max(side.seconds[selected].sum(), _ROUNDING)
-            ),
+            **{
+                name: float(bounded[selected].sum() / max(side.seconds[selected].sum(), _ROUNDING))
+                for name, bounded in zip(("bounded", "pressed"), side.bounded_seconds, strict=True)
+            },
             "kills": int(side.kills[selected].sum()),
             "made_from": ids,
             "folds": self._fold_amounts(amounts, selected) if tested else [],

@@ -22,7 +22,7 @@ from core.reading.guessing.order import (
     is_place_name,
     is_state_name,
 )
-from core.traces.model import BESIDE, ROLE_UNITS, SET_ROLES, Role, TraceSet
+from core.traces.model import BESIDE, HELD_BACK_ROLES, ROLE_UNITS, SET_ROLES, Role, TraceSet
 from core.traces.validation import MAX_ROWS
 from core.units import Unit, file_unit, format_number, plural
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 USAGE_ROLES = tuple(ROLE_UNITS)
-OPTIONAL_ROLES = (Role.LOSS, *SET_ROLES)
+OPTIONAL_ROLES = (Role.LOSS, *SET_ROLES, *HELD_BACK_ROLES)
 # Larger values exceed any machine: the unit is wrong, or the file is damaged.
 MAX_VALUES = {Unit.CORES: 1e6, Unit.BYTES: 2.0**60, Unit.SHARE: 1e4, Unit.PLAIN: 1e300, Unit.SECONDS: 1e300,
         Unit.BYTES_PER_SECOND: 2.0**50, Unit.WATTS: 1e7}  # fmt: skip

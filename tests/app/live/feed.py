@@ -88,7 +88,21 @@ class Feed:
         used = sum(row.cpu or 0 for row in rows)
         memory = sum(row.memory or 0 for row in rows)
         throttled = 0.03 + 0.01 * float(np.sin(at / 40))
-        lines[TOTALS] = [used, self.cores, memory, 62.7 * GIB, nan, throttled, 0.0, 0.0, nan, nan, nan, nan]
+        lines[TOTALS] = [
+            used,
+            self.cores,
+            memory,
+            62.7 * GIB,
+            nan,
+            throttled,
+            0.0,
+            0.0,
+            nan,
+            nan,
+            nan,
+            nan,
+            nan,
+        ]
         self.history.add(at, lines, {row.id: RecordedContainer(row.id, row.name) for row in rows})
         self.last, self.throttled = rows, throttled
         return rows

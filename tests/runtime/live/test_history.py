@@ -73,7 +73,11 @@ def test_the_last_hour_is_kept_second_by_second(tmp_path):
     assert found.seconds == 1
     np.testing.assert_allclose(found.values[:, CPU], used[100:], rtol=1e-6)
     np.testing.assert_allclose(found.time, BEGIN + np.arange(100, 1500) + 0.25)
-    assert [path.suffix for path in chunks_of(tmp_path, FINEST).values()] == [".parquet", ".raw", ".raw"]
+    assert [path.suffix for path in chunks_of(tmp_path, FINEST).values()] == [
+        ".parquet",
+        ".samples",
+        ".samples",
+    ]
 
 
 @fewer(2)
@@ -103,7 +107,7 @@ def test_longer_stretches_are_means_and_peaks_of_what_was_seen(tmp_path_factory,
 
 def test_a_kill_loses_no_more_than_the_sample_that_was_being_written(tmp_path):
     write(tmp_path, [1.0] * 50)
-    (path,) = (tmp_path / "1").glob("*.raw")
+    (path,) = (tmp_path / "1").glob("*.samples")
     with path.open("ab") as file:
         file.write(b"half a record")
     write(tmp_path, [2.0] * 10, begin=BEGIN + 50)
@@ -122,7 +126,7 @@ def test_records_without_a_name_are_left_out(tmp_path):
 
 def test_a_chunk_that_was_packed_halfway_is_read_once(tmp_path):
     write(tmp_path, [1.0] * 20)
-    (path,) = (tmp_path / "1").glob("*.raw")
+    (path,) = (tmp_path / "1").glob("*.samples")
     raw, names = path.read_bytes(), path.with_suffix(".names").read_bytes()
     pack(path)
     assert not path.exists()
@@ -151,7 +155,7 @@ def test_beyond_its_size_the_oldest_and_finest_goes_first(tmp_path):
     assert min(chunks_of(tmp_path, FINEST)) > BEGIN - 600
     assert size(tmp_path) < all_of_it
     prune(tmp_path, BEGIN + 3000, 0)
-    assert [path.suffix for path in chunks_of(tmp_path, FINEST).values()] == [".raw"], (
+    assert [path.suffix for path in chunks_of(tmp_path, FINEST).values()] == [".samples"], (
         "what is written to stays"
     )
     assert chunks_of(tmp_path, LEVELS[1]), "and so does its present"
@@ -247,7 +251,7 @@ def test_the_last_minutes_are_read_across_chunks_without_being_unpacked(tmp_path
         for each in found.values():
             assert each.time.tolist() == [BEGIN + at for at in range(1500 - count, 1500)]
             assert (each.values == np.arange(1500 - count, 1500, dtype=np.float32)[:, None]).all()
-    assert [path.suffix for path in chunks_of(tmp_path, FINEST).values()][-2:] == [".raw", ".raw"]
+    assert [path.suffix for path in chunks_of(tmp_path, FINEST).values()][-2:] == [".samples", ".samples"]
     assert read_tail(tmp_path / "nowhere", [TOTALS], 60) == {}
     assert TOTALS not in read_span(tmp_path, FINEST, None, BEGIN, BEGIN + 1500)
 
@@ -259,7 +263,7 @@ def test_samples_since_a_moment_are_whole(tmp_path):
     found = samples_since(tmp_path, 1_700_000_400 + 595)
     assert [at - 1_700_000_400 for at, _ in found] == list(range(596, 610))
     assert all(rows == {NAMES[n].id: (at - 1_700_000_400,) * len(FIELDS) for n in "ab"} for at, rows in found)
-    newest = max((tmp_path / "1").glob("*.raw"))
+    newest = max((tmp_path / "1").glob("*.samples"))
     os.truncate(newest, newest.stat().st_size - 60)  # the host's record: the sample is not whole yet
     assert samples_since(tmp_path, 1_700_000_400 + 595) == found[:-1]
     assert samples_since(tmp_path / "nowhere", 0.0) == []
@@ -298,7 +302,7 @@ def test_without_remembering_ten_minutes_stay(tmp_path):
         writer.add(BEGIN + second, sample(float(second)), KNOWN)
     (found,) = read_tail(tmp_path, [NAMES["a"].id], TAIL).values()
     assert len(found.time) == 601
-    assert sum(len(path.read_bytes()) for path in (tmp_path / "1").glob("*.raw")) < 3 * 600 * 2 * 60
+    assert sum(len(path.read_bytes()) for path in (tmp_path / "1").glob("*.samples")) < 3 * 600 * 2 * 60
     assert [path.name for path in tmp_path.iterdir()] == ["1"]
     assert oldest(tmp_path) is None
 
@@ -340,14 +344,16 @@ def test_on_a_full_disk_the_oldest_makes_room_for_the_newest(tmp_path, monkeypat
 
 
 def earlier_chunk(folder, seconds, begin):
-    """A chunk as the version before wrote it: eleven values and two peaks in a record."""
-    record = np.dtype([("container", "<i4"), ("at", "<f8"), ("values", "<f4", (11,)), ("peaks", "<f4", (2,))])
+    """A chunk as the version before wrote it: twelve values in a record, and two peaks in coarser ones."""
+    fields = [("container", "<i4"), ("at", "<f8"), ("values", "<f4", (12,))]
+    record = np.dtype(fields if seconds == "1" else [*fields, ("peaks", "<f4", (2,))])
     records = np.zeros(30, record)
     records["at"] = begin + 1 + np.arange(30)
     records["values"] = 2.0
-    records["peaks"] = 3.0
+    if seconds != "1":
+        records["peaks"] = 3.0
     (folder / seconds).mkdir(parents=True)
-    (folder / seconds / f"{begin}.open").write_bytes(records.tobytes() + b"half a record")
+    (folder / seconds / f"{begin}.raw").write_bytes(records.tobytes() + b"half a record")
     (folder / seconds / f"{begin}.names").write_bytes(orjson.dumps(list(NAMES["a"])) + b"\n")
 
 
@@ -360,8 +366,8 @@ def test_chunks_of_the_version_before_are_read_and_gone_on_with(tmp_path):
             write(tmp_path, [4.0] * 5, begin=begin + 100)
         (found,) = read_span(tmp_path, FINEST, None, begin, begin + 50).values()
         assert found.values[:, CPU].tolist() == [2.0] * 30
-        assert np.isnan(found.values[:, FIELDS.index("withheld")]).all()
+        assert np.isnan(found.values[:, FIELDS.index("pressure")]).all()
         (coarse,) = read_span(tmp_path, LEVELS[2], None, 0.0, begin).values()
         assert coarse.peaks.tolist() == [[3.0, 3.0]] * 30
     assert read_tail(tmp_path, [NAMES["a"].id], 60.0)[NAMES["a"].id].values[-5:, CPU].tolist() == [4.0] * 5
-    assert not list(tmp_path.rglob("*.open"))
+    assert not list(tmp_path.rglob("*.raw"))

@@ -85,8 +85,8 @@ def docker_moments(seconds=40):
     """What a Docker host gives: one container with limits, one without, whose periods never pass."""
     for at in range(seconds):
         gpus = (NAN, NAN, NAN)
-        held = (0.5, 0.5, 200 * MIB, GIB, 2.0 - at / 100, 0.9, 1e4, 0.0, *gpus, 0.4)
-        free = (0.98, NAN, 300 * MIB, NAN, NAN, NAN, 0.0, 0.0, *gpus, 0.0)
+        held = (0.5, 0.5, 200 * MIB, GIB, 2.0 - at / 100, 0.9, 1e4, 0.0, *gpus, 0.4, 0.1)
+        free = (0.98, NAN, 300 * MIB, NAN, NAN, NAN, 0.0, 0.0, *gpus, 0.0, 0.1)
         yield 1e9 + at, {"held": held, "free": free}
 
 

@@ -137,7 +137,7 @@ def test_a_task_counts_what_there_is_and_stores_it(workspace):
     made = record(home, live.engines, workspace.traces, workspace.models, params, None, say)
     text, pin = shown[-1]
     assert text == "4 samples of 1 container"
-    assert (pin.samples, pin.executions, pin.bytes, pin.end) == (4, 1, 4 * 60, None)
+    assert (pin.samples, pin.executions, pin.bytes, pin.end) == (4, 1, 4 * 64, None)
     assert workspace.traces.load(made).ids == ("job-a",)
     assert not folder_of(home, ID).exists()
 

@@ -180,4 +180,4 @@ def test_a_thousand_containers_are_labelled_within_a_fraction_of_a_second():
     hundred, thousand = cost(100), cost(1000)
     assert thousand < 30 * hundred
     assert thousand < 0.25
-    assert len(LIVE_FEATURES) == len(FIELDS) - 1
+    assert len(LIVE_FEATURES) == len(FIELDS)

@@ -58,8 +58,9 @@ def test_a_container_that_is_held_back_for_three_seconds_grows_at_once():
     assert [wanted for wanted, _ in found[4:8]] == [1.0] * 4
     assert found[8] == (1.5, "It was held back in 30% of its periods.")
     assert [found[9][0], found[14][0]] == [1.3, 1.0], "the next cycle is the policy's"
-    watched = steer([1.0] * 15, throttled=throttled, limited=False)
-    assert {wanted for wanted, _ in watched[5:]} == {1.0}, "what holds it back then is not this policy"
+    watched = [wanted for wanted, _ in steer([1.0] * 15, throttled=throttled, limited=False)]
+    assert watched[5:9] == [1.0] * 4, "what holds it back then is its owner's limit: no haste"
+    assert watched[9:] == [1.3] * 5 + [1.0], "but it needs more than it uses"
 
 
 def test_it_grows_again_and_again_while_it_is_held_back():
@@ -70,12 +71,26 @@ def test_it_grows_again_and_again_while_it_is_held_back():
 
 @pytest.mark.parametrize("policy", ["event", "phasedock"])
 def test_a_policy_that_acts_on_events_hears_of_what_its_own_limit_holds_back(policy):
-    """Under its limit a container never uses more than that; what was withheld says that it would."""
+    """Under a limit a container never uses more than that; what was withheld says that it would."""
     cores, throttled = [0.5] * 12 + [0.5] * 2, [0.0] * 12 + [1.0] * 2
     found = [wanted for wanted, _ in steer(cores, throttled=throttled, policy=policy)]
     watched = [wanted for wanted, _ in steer(cores, throttled=throttled, policy=policy, limited=False)]
-    assert watched[13] == watched[11], "somebody else's limit says nothing"
     assert found[13] > 1.5 * found[11]
+    assert watched == found, "whoever set the limit"
+
+
+@pytest.mark.parametrize(("fair", "kept"), [(0.25, 2.0), (0.5, 0.3)])
+def test_little_use_on_a_host_under_pressure_is_not_small_need(fair, kept):
+    """A container that has its fair part may be starved by others; one that leaves some of it is not."""
+    advises, state = adviser(), None
+    for second in range(12):
+        is_starved = second >= 5
+        use = Use(float(second), 0.3 if is_starved else 2.0, 0.0, pressure=0.6 if is_starved else 0.1)
+        if state is None:
+            state = cpu.begin_cpu(advises, CLOCK, SETTINGS, use, 64.0)
+        else:
+            state, _, _ = cpu.step_cpu(advises, CLOCK, SETTINGS, state, use, 64.0, limited=True, fair=fair)
+    assert state.target == kept
 
 
 @given(st.floats(0, 64), st.floats(0, 64), st.floats(0.1, 64))

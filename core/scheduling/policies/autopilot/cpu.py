@@ -3,13 +3,14 @@
 The container gets the advice when the policy decides anew: at the beginning of a cycle, or by the rule of an
 event-driven policy. So it is resized no more often than the policy intends.
 
-Usage under a limit hides what would be used without it. Where the limit is this policy's own, the throttled
-time of the threads shows it (`estimate_unlimited_use`). A limit that throttles for long grows at once.
+Usage under a limit hides what would be used without it; the throttled time of the threads shows it
+(`estimate_unlimited_use`). Where the limit is this policy's own, one that throttles for long grows at once.
+A container that uses its fair part of a host under pressure may need more than it uses: it keeps its target.
 """
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.provisioning.advice import Sample, cycle_number
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from core.scheduling.policies.autopilot.settings import AutopilotSettings, Clock
 
 
+MAX_PRESSURE = 0.25
+"""The share of time under pressure of its host from which on a container's use may be less than its need."""
 MAX_GAP_PERIODS = 3.0
 """Periods without a sample that are a gap."""
 
@@ -102,6 +105,7 @@ def step_cpu(
     capacity: float,
     *,
     limited: bool,
+    fair: float = inf,
 ) -> tuple[CpuState, str, str]:
     """Return the state after a sample, the rule for changed cores, and its reason.
 
@@ -121,6 +125,8 @@ def step_cpu(
         Cores of its worker, which it never gets more than.
     limited
         Whether its limit is the target, so that this policy causes the throttling.
+    fair
+        Its fair part of its worker's cores: who uses less is not starved by others.
 
     Returns
     -------
@@ -128,13 +134,17 @@ def step_cpu(
         The state after that; and the rule by which it wants other cores, and why, both empty where it does
         not.
     """
-    used = estimate_unlimited_use(use.cores, use.withheld, capacity) if limited else use.cores
+    used = estimate_unlimited_use(use.cores, use.withheld, capacity)
+    starved = use.pressure > MAX_PRESSURE and use.cores >= fair
+    if starved:
+        used = max(used, state.target)
     samples = (state.last, state.used), (use, used)
     inner, advised = continue_advice(adviser, state.inner, state.last_advice, samples, clock.period)
     number = cycle_number(use.time + clock.period, state.first_seen, clock.cycle)
     target, rule, why = state.target, "", ""
     advised_target = min(max(advised, settings.floor), capacity)
-    if (advised != state.last_advice or number != state.number) and advised_target != target:
+    is_new = advised != state.last_advice or number != state.number
+    if is_new and advised_target != target and not (starved and advised_target < target):
         target, rule, why = advised_target, DECIDED, "The policy decided anew."
     is_throttled = limited and use.throttled > settings.throttled
     since = (use.time if state.throttled_since is None else state.throttled_since) if is_throttled else None

@@ -6,6 +6,7 @@ scheduler, so engines verify, refuse, save and restore them as usual.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -218,6 +219,7 @@ class _SteeringRound:
         self.reasons: list[Reason] = []
         self.marks: list[Mark] = []
         self._now = observation.time
+        self._running = Counter(job.worker for job in observation.jobs if job.state is JobState.RUNNING)
         for failure in observation.failures:
             self._reset_refused(failure.action)
         for job in observation.jobs:
@@ -333,6 +335,7 @@ class _SteeringRound:
                 use,
                 self._max_cores(job, worker),
                 limited=is_same_limit(job.limit, container.requested_limits.cores),
+                fair=self._capacity[worker] / self._running[worker],
             )
             container = replace(container, cpu=cores)
         if fitted.memory is None or use.memory is None:
