@@ -140,6 +140,9 @@ class Workspace:
             _LOG.info("restored the limits of %s", name)
         for name, why in result.failed:
             _LOG.warning("the limits of %s could not be restored: %s", name, why)
+        unrestored = {saved.owner for saved in self.live.saved_limits.all()}
+        for title in self.live.policies.reattach_interrupted(unrestored):
+            _LOG.info("%s again", title)
         self.live.queue.settle()
         self.sweep()
         try:

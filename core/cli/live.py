@@ -60,6 +60,10 @@ def attach(
     may_raise: Annotated[
         bool, typer.Option("--may-raise", help="Let it give a container more than the limits it came with.")
     ] = False,
+    reattach: Annotated[
+        bool,
+        typer.Option("--reattach/--no-reattach", help="Attach it again by itself after its worker ended."),
+    ] = True,
     change: Annotated[
         list[str] | None,
         typer.Option("--set", help="Set one of the policy's settings, such as itval=20; may be repeated."),
@@ -83,7 +87,9 @@ def attach(
             table.to_be_touched(policy, mode, name, touched)
         if not yes and not typer.confirm("Attach it?", err=as_json):
             raise typer.Exit(1)
-        task = offline_live.attach(workspace, name, policy, change or (), mode, may_raise=may_raise)
+        task = offline_live.attach(
+            workspace, name, policy, change or (), mode, may_raise=may_raise, reattach=reattach
+        )
     finally:
         workspace.close()
     if as_json:

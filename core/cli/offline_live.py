@@ -170,6 +170,7 @@ def attach(
     mode: str,
     *,
     may_raise: bool,
+    reattach: bool,
 ) -> str:
     """Attach a policy with some of its settings changed, each as ``name=value``; returns the task's id.
 
@@ -180,16 +181,20 @@ def attach(
     if wrong is not None:
         raise InputError(f"“{wrong}” is not of the form setting=value.", "Write it as itval=20.")
     settings = {name.strip(): yaml.safe_load(value) for name, _, value in pairs}
-    return workspace.live.policies.attach(engine, policy, settings, mode, may_raise=may_raise)
+    return workspace.live.policies.attach(
+        engine, policy, settings, mode, may_raise=may_raise, reattach=reattach
+    )
 
 
 def detach(workspace: Workspace, engine: str) -> bool:
     """Detach the policy of an engine; tells whether its worker restored all limits before a minute was over.
 
-    Raises ConflictError if none is attached.
+    What a policy changed that ended with its worker is restored here. Raises ConflictError if none is
+    attached.
     """
     task = workspace.live.policies.detach(engine)
-    return _ended(workspace, task) is not None
+    is_ended = _ended(workspace, task) is not None
+    return is_ended and not workspace.live.limits.put_back_orphans().failed
 
 
 def _need_worker(workspace: Workspace) -> None:

@@ -6,11 +6,13 @@ that somebody else changes during control is the new bound, and is what is resto
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.engines.values import SUBMISSION
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from core.engines.ports import Container, Limits, SteeredHost
 
 
@@ -63,6 +65,29 @@ class OwnerLimits:
             changed = {name: value for name, value in found.items() if value != last[name]}
             keeper.replace(host.key(), container.id, {**saved, **changed})
         return True
+
+
+def keep_owner_changes(
+    host: SteeredHost, container: Container, new_limits: Sequence[Mapping[str, Any]]
+) -> None:
+    """Replace in a container's saved limits what somebody else changed after its run had ended with a kill.
+
+    `new_limits`: the limits that the run set last and before that; the kill left one of them.
+    """
+    ours = [host.read_limits(each) for each in new_limits]
+    if not ours or any(_allow_same(each, container.limits, host.info().cores) for each in ours):
+        return
+    owner = OwnerLimits()
+    owner.note_change(ours[-1])
+    owner.update(host, container)
+
+
+def _allow_same(one: Limits, other: Limits, cores: float) -> bool:
+    """Whether two limits allow the same on a machine of `cores` cores; all of them are no limit."""
+    first, second = (
+        None if each.cores is None or each.cores >= cores else each.cores for each in (one, other)
+    )
+    return one.memory_bytes == other.memory_bytes and _same(first, second)
 
 
 def _agree(one: Limits, other: Limits) -> bool:

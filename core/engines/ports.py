@@ -115,8 +115,14 @@ class Readings(Protocol):
 class Keeper(Protocol):
     """Saves limits durably, so that they can be restored after a crash of the changing process."""
 
-    def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
-        """Save a container's limits, unless some are saved already."""
+    def keep(
+        self,
+        engine: EngineKey,
+        container: str,
+        limits: Mapping[str, Any],
+        new_limits: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Save a container's limits, unless some are saved already, and those that are set in their place."""
 
     def saved_limits(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
         """Return a container's saved limits, or None."""
@@ -139,6 +145,10 @@ class ShowsContainers(Protocol):
 
 class LiveEngine(Engine, Protocol):
     """An engine over containers; a context manager that restores them."""
+
+    @property
+    def time(self) -> float:
+        """Seconds since the beginning of the run."""
 
     @property
     def containers(self) -> Mapping[str, str]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
+
+    from core.scheduling.model import Job
 
 
 class HasLabels(Protocol):
@@ -48,6 +50,45 @@ AGENT: Final = "phasedock.agent"
 """The label with the folder of the job's agent on the host."""
 
 
+REPEATED: Final = "#"
+"""Before the number of a name that occurs again in a run; no container's own name has it."""
+
+
+def name_occurrence(name: str, occurrence: int) -> str:
+    """Return a job's name in a run; the second job of one name is ``name#2``."""
+    return name if occurrence == 1 else f"{name}{REPEATED}{occurrence}"
+
+
+def count_occurrences(names: Iterable[str]) -> dict[str, int]:
+    """Return how many jobs have had each name, from their names in a run."""
+    counts: dict[str, int] = {}
+    for each in names:
+        name, _, number = each.partition(REPEATED)
+        counts[name] = max(counts.get(name, 0), int(number or 1))
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierPart:
+    """The part of a run before its worker ended, for the engine that goes on with the run."""
+
+    #: Seconds of the run's clock: now, and at its last observation.
+    now: float
+    observed_at: float
+    #: Its jobs then, by the ids of their containers and submissions.
+    jobs: Mapping[str, Job]
+    #: How many jobs have had each name.
+    occurrences: Mapping[str, int]
+
+    def find(self, *ids: str) -> Job | None:
+        """Return the job of a container or a submission; None for a new one."""
+        return next((self.jobs[each] for each in ids if each in self.jobs), None)
+
+
+NO_EARLIER_PART: Final = EarlierPart(0.0, float("-inf"), {}, {})
+"""What was before a run that begins."""
+
+
 @dataclass(frozen=True, slots=True)
 class FollowOptions:
     """How a run follows containers that are there."""
@@ -58,15 +99,8 @@ class FollowOptions:
     logs_every: float = LOGS_EVERY
     #: Whether limits that owners set are no bounds (`core.engines.owner_limits`).
     may_raise: bool = False
-
-
-REPEATED: Final = "#"
-"""Before the number of a name that occurs again in a run; no container's own name has it."""
-
-
-def name_occurrence(name: str, occurrence: int) -> str:
-    """Return a job's name in a run; the second job of one name is ``name#2``."""
-    return name if occurrence == 1 else f"{name}{REPEATED}{occurrence}"
+    #: What was before, if the run goes on.
+    earlier_part: EarlierPart = NO_EARLIER_PART
 
 
 class EngineKey(NamedTuple):

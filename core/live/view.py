@@ -191,6 +191,25 @@ _RECENT = 20
 _FAILURE_SHOWN_FOR = 600.0
 
 
+_MOST_ENDS, _ENDS_WITHIN = 3, 600.0
+"""A policy that ended with its worker so often within so many seconds is not attached again by itself."""
+
+
+def is_reattached(task: TaskInfo) -> bool:
+    """Whether a policy that ended with its worker is attached again as soon as one is back."""
+    return bool(task.params.get("reattach")) and not ends_too_often(task)
+
+
+def ends_too_often(task: TaskInfo) -> bool:
+    """Whether an interrupted policy ended with its worker so often of late that it may be the cause."""
+    ends = [*task.params.get("worker_ends", ()), _ended_at(task)]
+    return len(ends) >= _MOST_ENDS and ends[-1] - ends[-_MOST_ENDS] < _ENDS_WITHIN
+
+
+def _ended_at(task: TaskInfo) -> float:
+    return (task.finished or task.created).timestamp()
+
+
 class Sessions:
     """Finds and cancels the tasks that attach policies and record."""
 
@@ -210,10 +229,33 @@ class Sessions:
         task = self.of(engine).get(ATTACH)
         return task if task is not None and task.params.get("mode") == Mode.CONTROL else None
 
+    def interrupted(self, engine: str) -> TaskInfo | None:
+        """Return the last policy of an engine if it ended with its worker."""
+        last = self._last_attached(engine)
+        return last if last is not None and last.state is TaskState.INTERRUPTED else None
+
+    def resume(self, task: str) -> str | None:
+        """Let an interrupted session go on in a new task, whose id is returned; None if one did so already.
+
+        The task knows its run, and when its workers ended.
+        """
+        info = self._tasks.get(task)
+        ends = [*info.params.get("worker_ends", ()), _ended_at(info)]
+        more = {"run": info.params.get("run") or task, "worker_ends": ends[-_MOST_ENDS:]}
+        return self._tasks.resume(task, more)
+
+    def withdraw(self, engine: str) -> bool:
+        """Prevent that a policy which ended with its worker is attached again; whether there was one."""
+        task = self.interrupted(engine)
+        return task is not None and self._tasks.withdraw_interrupted(task.id)
+
+    def _last_attached(self, engine: str) -> TaskInfo | None:
+        tasks = self._tasks.list(_RECENT, kinds=(ATTACH,))
+        return next((task for task in tasks if task.params.get("engine") == engine), None)
+
     def failed(self, engine: str) -> TaskInfo | None:
         """Return the last policy of an engine if it failed within minutes, or ended with its worker."""
-        tasks = self._tasks.list(_RECENT, kinds=(ATTACH,))
-        last = next((task for task in tasks if task.params.get("engine") == engine), None)
+        last = self._last_attached(engine)
         if last is not None and last.state is TaskState.INTERRUPTED:
             return last
         if last is None or last.state is not TaskState.FAILED or last.finished is None:
@@ -396,6 +438,9 @@ def _pending_policy(task: TaskInfo) -> AttachedPolicy:
         mode=Mode(params.get("mode", Mode.WATCH)),
         settings=params.get("settings", {}),
         since=task.created.timestamp(),
+        reattach=bool(params.get("reattach")),
+        worker_ended_at=ends[-1] if (ends := params.get("worker_ends")) else None,
+        reattached_at=task.created.timestamp() if ends else None,
     )
 
 

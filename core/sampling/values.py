@@ -82,6 +82,11 @@ class AttachedPolicy:
     evidence: Evidence | None = None
     #: (seconds since 1970, cores freed, bytes freed, share of time short so far) over time, oldest first.
     course: tuple[tuple[float, float, float, float], ...] = ()
+    #: Whether it is attached again by itself if its worker ends and one is back.
+    reattach: bool = False
+    #: When it last ended with its worker and was attached again, seconds since 1970; None if it never did.
+    worker_ended_at: float | None = None
+    reattached_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

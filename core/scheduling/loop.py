@@ -50,7 +50,12 @@ class Difference:
 
 
 def drive(
-    engine: Engine, policy: SchedulingPolicy, settings: Any, seed: int, pace: float | None = None
+    engine: Engine,
+    policy: SchedulingPolicy,
+    settings: Any,
+    seed: int,
+    pace: float | None = None,
+    begin: tuple[Any, float | None] | None = None,
 ) -> Iterator[Entry]:
     """Run a policy on an engine until every job has ended, and yield each entry.
 
@@ -69,8 +74,10 @@ def drive(
     pace
         Observe at least every `pace` seconds, so that a ledger of real time has the usage between events;
         None observes only at events and at the policy's wake-up times.
+    begin
+        The state of the policy and its wake-up time, if the run goes on (`recall`).
     """
-    state, wake = policy.begin(settings, seed), None
+    state, wake = (policy.begin(settings, seed), None) if begin is None else begin
     while not engine.finished:
         engine.wait(wake)
         observation = engine.observe()
@@ -80,6 +87,16 @@ def drive(
         yield Entry(observation, decision.actions, decision.reasons, decision.marks, wake, failures)
         if pace is not None:
             wake = min(observation.time + pace, inf if wake is None else wake)
+
+
+def recall(
+    policy: SchedulingPolicy, settings: Any, seed: int, entries: Iterable[Entry]
+) -> tuple[Any, float | None]:
+    """Return the state of a policy after these entries of its ledger, and its wake-up time."""
+    state, wake = policy.begin(settings, seed), None
+    for entry in entries:
+        state, wake = policy.decide(state, entry.observation).state, entry.wake
+    return state, wake
 
 
 def are_equal(actions: tuple[Action, ...], recorded: tuple[Action, ...]) -> bool:

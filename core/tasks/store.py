@@ -163,6 +163,21 @@ def _stored_info(row: TaskRow) -> TaskInfo:
     )
 
 
+def _new_row(kind: str, title: str, params: dict[str, Any], attempt: int, retry_of: str | None) -> TaskRow:
+    now = time.time()
+    return TaskRow(
+        id=new_id(),
+        kind=kind,
+        title=title,
+        state=TaskState.QUEUED,
+        params=params,
+        created=now,
+        queued_at=now,
+        attempt=attempt,
+        retry_of=retry_of,
+    )
+
+
 Metrics = list[tuple[int, str, float]]
 LogLines = list[tuple[datetime, str]]
 
@@ -207,6 +222,32 @@ class Tasks:
                 "Only tasks that failed, were cancelled or were interrupted can be retried.",
             )
         return self._add(info.kind, info.title, dict(info.params), info.attempt + 1, info.id)
+
+    def resume(self, task: str, more: Mapping[str, Any]) -> str | None:
+        """Retry an interrupted task with more parameters, once, whoever asks; returns the new task's id.
+
+        None if it is not interrupted any more, or was retried already.
+        """
+        self.reap()
+        with self._database.write() as session:
+            row = session.get(TaskRow, checked_id(task, "task"), with_for_update=True)
+            retried = session.scalars(select(TaskRow.id).where(TaskRow.retry_of == task)).first()
+            if row is None or row.state != TaskState.INTERRUPTED or retried is not None:
+                return None
+            new = _new_row(row.kind, row.title, {**row.params, **more}, row.attempt + 1, row.id)
+            session.add(new)
+        self._announce(new)
+        return new.id
+
+    def withdraw_interrupted(self, task: str) -> bool:
+        """Make an interrupted task a cancelled one, so that it is not resumed; False if it was already."""
+        self.reap()
+        with self._database.write() as session:
+            row = session.get(TaskRow, checked_id(task, "task"), with_for_update=True)
+            retried = session.scalars(select(TaskRow.id).where(TaskRow.retry_of == task)).first()
+            if row is None or row.state != TaskState.INTERRUPTED or retried is not None:
+                return False
+            return transition(session, task, Move.STOP, message="Cancelled") is not None
 
     def get(self, task: str) -> TaskInfo:
         """Look up a task.
@@ -327,18 +368,7 @@ class Tasks:
             raise NotFoundError(
                 f"There is no kind of task called “{kind}”.", f"Choose one of: {', '.join(self._kinds)}."
             )
-        now = time.time()
-        row = TaskRow(
-            id=new_id(),
-            kind=kind,
-            title=title,
-            state=TaskState.QUEUED,
-            params=params,
-            created=now,
-            queued_at=now,
-            attempt=attempt,
-            retry_of=retry_of,
-        )
+        row = _new_row(kind, title, params, attempt, retry_of)
         with self._database.write() as session:
             session.add(row)
         self._announce(row)

@@ -157,6 +157,7 @@ class RunRow(Base):
     entries: Mapped[int] = mapped_column(default=0)
     summary: Mapped[dict[str, Any] | None]
     jobs: Mapped[list[Any] | None] = mapped_column(deferred=True)
+    containers: Mapped[dict[str, Any] | None] = mapped_column(deferred=True)
 
 
 class LedgerRow(Base):
@@ -193,6 +194,7 @@ class SavedLimitsRow(Base):
     since: Mapped[float]
     limits: Mapped[dict[str, Any]]
     undo: Mapped[list[Any] | None]
+    new_limits: Mapped[list[Any] | None]
     paused: Mapped[bool] = mapped_column(default=False)
 
 

@@ -45,12 +45,12 @@ class Tick:
 class LedgerWriter:
     """Takes the entries of one run and writes them in batches."""
 
-    def __init__(self, database: Database, run: str) -> None:
+    def __init__(self, database: Database, run: str, written: int = 0) -> None:
         self._database = database
         self._run = run
         self._waiting: list[Entry] = []
         self._weight = 0
-        self._written = 0
+        self._written = written
 
     def add(self, entry: Entry) -> None:
         """Take one entry; a full batch is written."""
@@ -79,9 +79,9 @@ class Ledgers:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def writer(self, run: str) -> LedgerWriter:
-        """Begin a run's ledger."""
-        return LedgerWriter(self._database, run)
+    def writer(self, run: str, written: int = 0) -> LedgerWriter:
+        """Begin a run's ledger, or go on with one that has so many entries."""
+        return LedgerWriter(self._database, run, written)
 
     def ticks(self, run: str) -> list[Tick]:
         """Summaries of all entries, in order."""

@@ -138,7 +138,8 @@ class Campaign:
 
     def _attach(self) -> None:
         policy = self.chance.choice(["free", "elastic"])
-        self.space.live.policies.attach("local", policy, TURNS if policy == "elastic" else {}, "control")
+        chosen = TURNS if policy == "elastic" else {}
+        self.space.live.policies.attach("local", policy, chosen, "control", reattach=False)
 
     def _worker(self) -> subprocess.Popen[bytes]:
         settings = self.space.settings

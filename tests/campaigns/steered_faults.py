@@ -119,7 +119,9 @@ class Campaign:
         self._ready()
         before = {name: limits_of(each) for name, each in self._there().items()}
         ids = {name: each.id for name, each in self._there().items()}
-        task = self.space.live.policies.attach("local", "autopilot", self._settings, Mode.CONTROL)
+        task = self.space.live.policies.attach(
+            "local", "autopilot", self._settings, Mode.CONTROL, reattach=False
+        )
         self._until(lambda: all(limits_of(each) != before[name] for name, each in self._there().items()))
         self._until(lambda: (attached := self.space.live.view.peek("local").attached) and attached.run)
         run = str(self.space.live.view.peek("local").attached.run)

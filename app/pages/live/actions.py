@@ -148,9 +148,16 @@ def _detach(view: LiveView, _target: str) -> None:
 
 def _attach_again(_view: LiveView, task: str) -> None:
     """Attach a policy that ended with its worker, with the settings and the mode that it had."""
-    tasks = workspace().tasks
-    title = tasks.get(tasks.retry(task)).title
+    space = workspace()
+    title = space.tasks.get(space.live.policies.reattach(task)).title
     notify("It has the settings and the mode that it had.", "ok", title=f"{title} again.")
+
+
+def _not_again(view: LiveView, _target: str) -> None:
+    """Prevent that a policy which ended with its worker is attached again."""
+    task = workspace().live.policies.detach(view.engine.name)
+    name = display_name(str(workspace().tasks.get(task).params.get("policy", "")))
+    notify("A worker restores the limits that it had set.", "ok", title=f"{name} is not attached again.")
 
 
 def _stop_recording(view: LiveView, _target: str) -> None:
@@ -212,6 +219,7 @@ def _take_control(view: LiveView, _target: str) -> list[Node] | None:
         "policy": attached.policy,
         "mode": "control",
         "settings": dict(attached.settings),
+        "reattach": attached.reattach,
         "instead": True,
     }
     set_props("live-draft", {"data": draft})
@@ -253,6 +261,7 @@ ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {
     "take-control": _take_control,
     "teach": _teach,
     "attach-again": _attach_again,
+    "not-again": _not_again,
     "record-stop": _stop_recording,
     "job-form": _job_form,
     "job-cancel": _job_cancel,

@@ -280,8 +280,9 @@ def _attach(
     *,
     instead: bool = False,
     may_raise: bool = False,
+    reattach: bool = True,
 ) -> None:
-    live_policy.start(engine, policy, settings, mode, instead=instead, may_raise=may_raise)
+    live_policy.start(engine, policy, settings, mode, instead=instead, may_raise=may_raise, reattach=reattach)
     words = (
         "It sets limits from now on."
         if mode == Mode.CONTROL
@@ -315,6 +316,7 @@ def _register_policy(app: Dash) -> None:
         State(_FIELDS, "id"),
         State(_FIELDS, "value"),
         State(_FIELDS, "checked"),
+        State(live_policy.REATTACH, "checked"),
         State(LOCATION, "search"),
         prevent_initial_call=True,
         running=[(Output("live-attach", "disabled"), True, False)],
@@ -342,6 +344,7 @@ def attach(
     ids: list[dict[str, str]],
     values: list[Any],
     switches: list[bool | None],
+    reattach: bool | None,
     search: str | None,
 ) -> tuple[Any, Any]:
     """Attach the form's policy, in control only once confirmed; returns the errors by field."""
@@ -354,6 +357,7 @@ def attach(
         message = notice("bad", "Fix the highlighted settings first.", strong="Nothing was attached.")
         return message, errors_for(ids, wrong)
     draft: dict[str, Any] = {"engine": view.engine.name, "policy": policy, "mode": mode, "settings": entered}
+    draft["reattach"] = bool(reattach)
     try:
         if mode == Mode.CONTROL:
             _ask(view, draft)

@@ -16,6 +16,7 @@ from app.ui.basics import Node, aria, button, card, data, icon, list_badge, noti
 from app.ui.forms import controls, referenced_name
 from app.ui.graph import graph
 from app.ui.tables import html_table
+from core.live.view import ends_too_often, is_reattached
 from core.sampling.values import Mode
 from core.scheduling.policies import POLICIES, display_name, group_policies
 from core.settings_fields import describe
@@ -78,6 +79,10 @@ def _what(entry: ActivityEntry) -> str:
 def clock(seconds: float) -> str:
     """A time as the clock of this machine shows it."""
     return time.strftime("%H:%M:%S", time.localtime(seconds))
+
+
+def _hour(seconds: float) -> str:
+    return time.strftime("%H:%M", time.localtime(seconds))
 
 
 _LISTED = 4
@@ -210,6 +215,10 @@ def _attached(attached: AttachedPolicy, names: Mapping[int, str], *, control: bo
     ]
     next_ = html.Span([", next ", html.Span(**data(moving="wake"))])
     parts: list[Node] = [_facts(attached)]
+    if attached.worker_ended_at is not None and attached.reattached_at is not None:
+        ended, again = _hour(attached.worker_ended_at), _hour(attached.reattached_at)
+        words = f"It ended with its worker at {ended}; attached again at {again}."
+        parts.append(html.P(words, className="small ink2"))
     parts += evidence(attached)
     if not steering:
         parts.append(_watching(attached, control=control))
@@ -300,12 +309,19 @@ def _unable(view: LiveView) -> html.Section:
 
 
 def _interrupted(task: TaskInfo, *, control: bool) -> html.Div:
-    """A note that a policy ended with its worker, and the way to let it go on."""
+    """A note that a policy ended with its worker, and the way to let it go on, or to prevent that."""
     name = display_name(str(task.params.get("policy", "")))
     may = control or task.params.get("mode") != Mode.CONTROL
-    ways = [button("Attach it again", "plug", "small", **does("attach-again", task.id))] if may else []
     text = "A worker restores the limits that it had set."
-    return notice("warn", text, strong=f"{name} ended with its worker.", actions=ways)
+    if may and is_reattached(task):
+        text += " Then it is attached again."
+        ways = [button("Do not attach it again", "x", "small", **does("not-again"))]
+    else:
+        if ends_too_often(task):
+            text += " It ended so three times within ten minutes, so it is not attached again by itself."
+        ways = [button("Attach it again", "plug", "small", **does("attach-again", task.id))] if may else []
+    when = "" if task.finished is None else f" at {_hour(task.finished.timestamp())}"
+    return notice("warn", text, strong=f"{name} ended with its worker{when}.", actions=ways)
 
 
 def _form(is_ready: bool, model: str | None, failed: TaskInfo | None, *, control: bool) -> html.Section:
@@ -319,6 +335,7 @@ def _form(is_ready: bool, model: str | None, failed: TaskInfo | None, *, control
         _mode_choice(control=control),
         html.Div(words, id="live-mode-words", className="small ink3"),
         _settings(first, model),
+        _reattach_choice(),
         html.Div(id="live-attach-problem"),
         button("Attach", "plug", "primary", id="live-attach", disabled=not is_ready),
     ]
@@ -358,6 +375,20 @@ def _mode_choice(*, control: bool) -> dmc.SegmentedControl:
         size="xs",
         fullWidth=True,
         **aria(label="Watch or control"),
+    )
+
+
+REATTACH = "live-reattach"
+"""The box that lets a policy be attached again after its worker ended."""
+
+
+def _reattach_choice() -> dmc.Checkbox:
+    return dmc.Checkbox(
+        id=REATTACH,
+        checked=True,
+        size="xs",
+        label="Attach it again after a restart",
+        description="If its worker ends and one is back, the policy goes on with what it knew.",
     )
 
 
@@ -479,7 +510,10 @@ def start(
     *,
     instead: bool = False,
     may_raise: bool = False,
+    reattach: bool = True,
 ) -> str:
     """Attach a policy, or let it take the place of the one that is attached; returns its task's id."""
     policies = workspace().live.policies
-    return policies.attach(engine, policy, settings, Mode(mode), instead=instead, may_raise=may_raise)
+    return policies.attach(
+        engine, policy, settings, Mode(mode), instead=instead, may_raise=may_raise, reattach=reattach
+    )

@@ -12,7 +12,7 @@ from core.engines.demo.containers import DemoLimits
 from core.engines.demo.followed import FollowedContainer, forget_limits, perform, restore_container
 from core.engines.demo.host import ENDING_SENTENCES
 from core.engines.errors import ContainerGone
-from core.engines.values import SUBMISSION, name_occurrence
+from core.engines.values import SUBMISSION, FollowOptions, name_occurrence
 from core.errors import PhaseDockError
 from core.scheduling import refusals
 from core.scheduling.actions import Refuse, Start
@@ -124,6 +124,8 @@ PULSE: Final = 0.4
 
 CANCELLED: Final = "It was cancelled."
 
+_DEFAULT_OPTIONS: Final = FollowOptions()
+
 _ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE)
 
 
@@ -137,14 +139,14 @@ class DemoEngine:
         idle: Callable[[], None] = lambda: None,
         sleep: Callable[[float], None] = time.sleep,
         *,
-        may_raise: bool = False,
+        options: FollowOptions = _DEFAULT_OPTIONS,
     ) -> None:
-        self._may_raise = may_raise
+        self._may_raise, self._earlier_part = options.may_raise, options.earlier_part
         self._host, self._adopt, self._idle, self._sleep = host, adopt, idle, sleep
-        self._begin = host.advance().replay.at
+        self._begin = host.advance().replay.at - options.earlier_part.now
         self._jobs: dict[str, FollowedContainer] = {}
         self._submitted = SubmittedJobs()
-        self._times: dict[str, int] = {}
+        self._times = dict(options.earlier_part.occurrences)
         self._ended: list[Job] = []
         self._failures: list[Failure] = []
         self._happened: set[Trigger] = set()
@@ -225,8 +227,10 @@ class DemoEngine:
 
     def submit(self, job: SubmittedJob) -> str:
         """Add a job to the run, or follow its running container; return its name in the run."""
-        present, name = self._host.advance(), self._new_name(job.name)
+        present, earlier = self._host.advance(), self._earlier_part.find(job.id)
+        name = self._new_name(job.name) if earlier is None else earlier.id
         arrived = present.replay.at - self._begin + job.submitted - present.seen
+        arrived = arrived if earlier is None else earlier.arrived
         self._submitted.add(name, arrived, job)
         if job.container:
             self._update_jobs()
@@ -303,8 +307,11 @@ class DemoEngine:
         job = self._host.job(container)
         steps = 0 if job is None else self._host.world.plan.recording(job).steps
         submitted_name = self._submitted.mark_started(container)
-        name = self._new_name(container.name) if submitted_name is None else submitted_name
+        earlier = self._earlier_part.find(container.id, container.labels.get(SUBMISSION, ""))
+        name = submitted_name or (self._new_name(container.name) if earlier is None else earlier.id)
         since = max(started - self._begin, 0.0)
+        if earlier is not None and earlier.started is not None:
+            since = earlier.started
         followed = FollowedContainer(container, since, self._host.readings(container), steps)
         followed.owner.begin(container, may_raise=self._may_raise)
         self._jobs[name] = followed
@@ -348,7 +355,8 @@ class DemoEngine:
         present = self._host.present
         job.clock.note(present.replay.at, job.steps)
         began = present.unix(self._begin)
-        job.news += [(at - began, value) for at, value in job.readings.news()]
+        news = [(at - began, value) for at, value in job.readings.news()]
+        job.news += [each for each in news if each[0] > self._earlier_part.observed_at]
 
     def _end(self, name: str, job: FollowedContainer, state: JobState, why: str) -> None:
         del self._jobs[name]

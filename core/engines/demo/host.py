@@ -192,7 +192,7 @@ class DemoHost:
             raise self._selection_error(now)
         if now.limits != limits:
             self._refuse_too_little(now, limits)
-            self.keeper.keep(self.key(), now.id, now.limits.to_dict())
+            self.keeper.keep(self.key(), now.id, now.limits.to_dict(), limits.to_dict())
             try:
                 self._give(now, limits)
             except ContainerGone:

@@ -129,7 +129,7 @@ def _adopt(
     idle: Callable[[], None],
     options: FollowOptions,
 ) -> DemoEngine:
-    return DemoEngine(host, adopt, idle, may_raise=options.may_raise)
+    return DemoEngine(host, adopt, idle, options=options)
 
 
 ENGINE: Final = EngineKind(

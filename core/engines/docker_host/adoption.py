@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.engines.docker_host.job import DockerWorker
     from core.engines.docker_host.shared_state import SharedState
     from core.engines.submitted import SubmittedJob
-    from core.scheduling.model import Terms
+    from core.scheduling.model import Job, Terms
 
 
 CANCELLED = "It was cancelled."
@@ -31,7 +31,12 @@ CANCELLED = "It was cancelled."
 
 def submit(shared: SharedState, job: SubmittedJob) -> str:
     """Add a job to the run, or follow its running container; return its name in this run."""
-    plan = _plan(job, shared.new_name(job.name), shared.clock.at(job.submitted))
+    earlier = shared.options.earlier_part.find(job.id)
+    plan = (
+        _plan(job, shared.new_name(job.name), shared.clock.at(job.submitted))
+        if earlier is None
+        else _plan(job, earlier.id, earlier.arrived)
+    )
     if not job.container:
         shared.planned_jobs = sorted([*shared.planned_jobs, plan], key=lambda each: each.arrival)
         return plan.id
@@ -40,6 +45,7 @@ def submit(shared: SharedState, job: SubmittedJob) -> str:
     followed = LiveJob(plan.id, plan.arrival, plan, JobState.RUNNING, worker, job.container, was_running=True)
     followed.started = shared.clock.at(job.started if job.started is not None else job.submitted)
     followed.can_resize = plan.can_resize
+    _go_on(shared, followed, earlier)
     if worker.has_folder:
         followed.agent = AgentFolder(shared.lasting_folder(plan.container))
     follow_readings(shared, followed, worker.host, job.container, plan.labels)
@@ -167,10 +173,19 @@ def adopt_new(shared: SharedState, host: Host, running: Mapping[str, Container])
             continue
         if worker is None or shared.adopt is None or not shared.adopt(container):
             continue
-        name = shared.new_name(container.name)
+        earlier = shared.options.earlier_part.find(container.id)
+        name = shared.new_name(container.name) if earlier is None else earlier.id
         job = LiveJob(name, shared.clock.now(), None, labelled_terms=_read_labelled_terms(container, shared))
         shared.jobs[name] = job
         _adopt_container(job, host, worker, container, shared)
+        _go_on(shared, job, earlier)
+
+
+def _go_on(shared: SharedState, job: LiveJob, earlier: Job | None) -> None:
+    """Continue a job of the run's part before its worker ended, if it is one."""
+    if earlier is not None:
+        job.go_on(earlier, shared.options.earlier_part.observed_at)
+        shared.kills[job.container] += earlier.kills
 
 
 def _adopt_container(

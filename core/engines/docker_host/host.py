@@ -138,7 +138,7 @@ class Host(HostReading):
         self._check_guard(container)
         now = self.inspect(container)
         if hold and not now.limits.agrees(limits, self.info().cores):
-            self.keeper.keep(self.key(), now.id, now.limits.to_dict())
+            self.keeper.keep(self.key(), now.id, now.limits.to_dict(), limits.to_dict())
         return apply_limits(self._connection, self._reader, self.info(), now, limits, self.inspect)
 
     def restore(self, container: str) -> bool:

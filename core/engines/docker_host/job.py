@@ -128,6 +128,7 @@ class LiveJob:
     aborting: threading.Event | None = None
     readings: list[Reading] = field(default_factory=list)
     _latest: float = -math.inf
+    _shown_until: float = -math.inf
     _used_before: float = 0.0
     _counted: float = 0.0
 
@@ -167,12 +168,21 @@ class LiveJob:
         self._counted = 0.0
         self.container = container
 
+    def go_on(self, earlier: Job, observed_at: float) -> None:
+        """Continue a job of the run's part before its worker ended, which was last observed then."""
+        self.arrived, self.started, self.kills = earlier.arrived, earlier.started, earlier.kills
+        self.labelled_terms = (earlier.request, earlier.terms)
+        self._counted = earlier.cpu_seconds
+        self._shown_until = observed_at
+
     def add(self, news: list[Reading], now: float) -> None:
         """Add readings by the run's clock, in order even if the wall clock jumped.
 
         Readings of an adopted container from before the run have negative times.
         """
         for when, value in news:
+            if when <= self._shown_until:
+                continue
             self._latest = min(max(when, self._latest), max(now, self._latest))
             self.readings.append((self._latest, value))
 

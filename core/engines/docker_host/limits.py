@@ -143,7 +143,13 @@ class MemoryKeeper:
     def __init__(self) -> None:
         self.kept_limits: dict[tuple[str, str], Mapping[str, Any]] = {}
 
-    def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
+    def keep(
+        self,
+        engine: EngineKey,
+        container: str,
+        limits: Mapping[str, Any],
+        new_limits: Mapping[str, Any] | None = None,
+    ) -> None:
         """Save a container's limits, unless some are saved already."""
         self.kept_limits.setdefault((engine.id or engine.name, container), limits)
 

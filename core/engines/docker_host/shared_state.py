@@ -83,10 +83,10 @@ _MIN_INTERVAL: Final = 0.3
 
 
 class RunClock:
-    """Seconds since its creation, by the monotonic clock, so that the wall clock may jump."""
+    """Seconds since its creation plus those `elapsed`, by the monotonic clock: the wall clock may jump."""
 
-    def __init__(self) -> None:
-        self._begin, self._unix = time.monotonic(), time.time()
+    def __init__(self, elapsed: float = 0.0) -> None:
+        self._begin, self._unix = time.monotonic() - elapsed, time.time() - elapsed
 
     def now(self) -> float:
         """Return the seconds since the beginning."""
@@ -131,7 +131,7 @@ class SharedState:
         self.created: dict[str, tuple[Host, LiveJob]] = {}
         self.unanswered: dict[str, tuple[Host, LiveJob]] = {}
         self.adopted: list[tuple[Host, LiveJob]] = []
-        self.names: dict[str, int] = {}
+        self.names = dict(options.earlier_part.occurrences)
         self.lost: dict[str, float] = {}
         self.returned: dict[str, float] = {}
         self.numbers = count(1)
@@ -146,7 +146,7 @@ class SharedState:
     def clock(self) -> RunClock:
         """The run's clock, which begins at its first use."""
         if self._clock is None:
-            self._clock = RunClock()
+            self._clock = RunClock(self.options.earlier_part.now)
         return self._clock
 
     def new_folder(self, name: str) -> Path:

@@ -36,7 +36,7 @@ from core.workspace.ledgers import Ledgers
 from core.workspace.records import NO_EXPERIMENT, RunState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from types import TracebackType
 
     from core.sampling.values import AttachedPolicy
@@ -48,11 +48,15 @@ if TYPE_CHECKING:
 
 
 class AttachedRun:
-    """Writes a run while it proceeds; as a context manager, notes how it ended."""
+    """Writes a run while it proceeds; as a context manager, notes how it ended.
+
+    A run of this id whose worker ended goes on.
+    """
 
     def __init__(
         self,
         database: Database,
+        run: str,
         name: str,
         engine: str,
         policy: str,
@@ -60,13 +64,12 @@ class AttachedRun:
         seed: int,
         task: str,
     ) -> None:
-        self.id = new_id()
+        self.id = run
         self._database = database
         self._ledgers = Ledgers(database)
-        self._ledger = self._ledgers.writer(self.id)
         self._series, self._outcome = Series(), Outcome()
-        row = RunRow(
-            id=self.id,
+        new = RunRow(
+            id=run,
             experiment=NO_EXPERIMENT,
             name=name,
             label=policy,
@@ -74,19 +77,49 @@ class AttachedRun:
             settings=dict(settings),
             seed=seed,
             scenario=f"live {engine}"[:64],
-            key=self.id,
+            key=run,
             state=RunState.RUNNING,
             task=task,
             created=time.time(),
             entries=0,
             summary=None,
             jobs=None,
+            containers={},
         )
         with database.write() as session:
-            session.add(row)
+            row = session.get(RunRow, run)
+            if row is not None and row.state not in (RunState.RUNNING, RunState.INTERRUPTED):
+                self.id = new.id = new.key = new_id()
+                row = None
+            if row is None:
+                session.add(row := new)
+            row.state, row.task, row.summary, row.jobs = RunState.RUNNING, task, None, None
+            #: When it began, seconds since 1970, and how many entries it has already.
+            self.since, self.entries = row.created, row.entries
+            #: The jobs of its containers and submissions at its last entry, by their ids.
+            self.containers: Mapping[str, str] = dict(row.containers or {})
+        self._ledger = self._ledgers.writer(self.id, self.entries)
 
-    def add(self, entry: Entry) -> None:
-        """Take the next entry; it is on the disk when this returns."""
+    def begin(self, since: float) -> None:
+        """Note when the clock of a new run began, seconds since 1970."""
+        self.since = since
+        self._change(created=since)
+
+    def earlier(self) -> Iterator[Entry]:
+        """Yield the entries that it has already, and take them up again."""
+        for entry in self._ledgers.entries(self.id):
+            self._series.add(entry)
+            self._outcome.add(entry)
+            yield entry
+
+    def add(self, entry: Entry, containers: Mapping[str, str]) -> None:
+        """Take the next entry; it is on the disk when this returns.
+
+        `containers` has the job of each container and submission, by its id.
+        """
+        if containers != self.containers:
+            self.containers = dict(containers)
+            self._change(containers=self.containers)
         self._ledger.add(entry)
         self._ledger.flush()
         self._series.add(entry)
@@ -101,7 +134,9 @@ class AttachedRun:
         self._ledgers.keep_series(self.id, self._series.to_dict())
         plain = self._outcome.result().to_dict()
         jobs = list(plain.pop("jobs"))
-        values = {"state": _end_state(error), "summary": plain, "jobs": jobs}
+        self._change(state=_end_state(error), summary=plain, jobs=jobs)
+
+    def _change(self, **values: Any) -> None:
         with self._database.write() as session:
             session.execute(update(RunRow).where(RunRow.id == self.id).values(**values))
 
@@ -188,7 +223,26 @@ class ActivityLog:
         self._write({})
 
     def take(self, entry: Entry, containers: Mapping[str, str]) -> None:
-        """Take the next entry; `containers` has the id of each job's container."""
+        """Take the next entry and show it; `containers` has the id of each job's container."""
+        self.recall(entry)
+        self._attached = replace(
+            self._attached,
+            next_wake=None if entry.wake is None else self._started + entry.wake,
+            resizes=self.resizes,
+            evidence=self._evidence.evidence,
+            course=tuple(self._evidence.course),
+            names={container: name for name, container in containers.items() if REPEATED in name},
+        )
+        self._write(
+            {
+                containers[mark.job]: (mark.label, mark.growth)
+                for mark in entry.marks
+                if mark.job in containers
+            }
+        )
+
+    def recall(self, entry: Entry) -> None:
+        """Take the next entry without showing it yet: one of the run's part before its worker ended."""
         observation = entry.observation
         self.decisions += 1
         self._labels = {mark.job: mark.label for mark in entry.marks}
@@ -204,23 +258,7 @@ class ActivityLog:
                 )
         for failure in entry.failures:
             self._add_entry(self._started + observation.time, failure.action.job, f"Could not: {failure.why}")
-        wake = None if entry.wake is None else self._started + entry.wake
         self._evidence.take(entry)
-        self._attached = replace(
-            self._attached,
-            next_wake=wake,
-            resizes=self.resizes,
-            evidence=self._evidence.evidence,
-            course=tuple(self._evidence.course),
-            names={container: name for name, container in containers.items() if REPEATED in name},
-        )
-        self._write(
-            {
-                containers[mark.job]: (mark.label, mark.growth)
-                for mark in entry.marks
-                if mark.job in containers
-            }
-        )
 
     def alive(self) -> None:
         """Show that the policy is still attached; called often, writes only now and then."""

@@ -17,15 +17,16 @@ from core.engines.registry import WatchOnly
 from core.engines.values import DATA, LOGS_EVERY, RUN, SUBMISSION, FollowOptions
 from core.errors import Cancelled, ConflictError, InputError, PhaseDockError
 from core.live.attach.activity import ActivityLog, AttachedRun
+from core.live.attach.continued_run import ContinuedRun
 from core.live.control.by_hand import ours, switched_off
 from core.live.control.restore import LimitRestorer
 from core.live.history.reader import samples_since
 from core.live.queue.feed import FedEngine
-from core.live.view import ATTACH, LiveFiles
+from core.live.view import ATTACH, LiveFiles, is_reattached
 from core.live.watcher import hold_lock
 from core.sampling.phases import PhaseTracker
 from core.sampling.usage_wrapper import with_usage
-from core.sampling.values import AttachedPolicy, Mode
+from core.sampling.values import AttachedPolicy, EngineState, Mode
 from core.scheduling.actions import Pause, Resume
 from core.scheduling.engine_wrapper import EngineWrapper
 from core.scheduling.loop import drive
@@ -35,7 +36,7 @@ from core.units import plural
 from core.workspace.earlier_runs import Kind, LearningEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from core.engines.ports import Container, LiveEngine, SteeredHost
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from core.workspace.earlier_runs import EarlierRuns
     from core.workspace.fitted_policies import FittedPolicies
     from core.workspace.models import ModelLibrary
-    from core.workspace.records import TaskQueue
+    from core.workspace.records import TaskInfo, TaskQueue
 
 
 # Containers that people start themselves: earlier runs of their kind tell how fast they are.
@@ -120,6 +121,11 @@ class _AttachRequest:
     seed: int
     #: Whether limits that owners set are no bounds.
     may_raise: bool = False
+    #: Whether it is attached again by itself after its worker ended; when that happened, oldest first.
+    reattach: bool = False
+    worker_ends: tuple[float, ...] = ()
+    #: The id of the run that goes on; empty for a new one.
+    run: str = ""
 
     @property
     def name(self) -> str:
@@ -131,8 +137,17 @@ class _AttachRequest:
         settings = dict(params.get("settings") or {})
         mode = Mode(str(params["mode"]))
         engine, policy = str(params["engine"]), str(params["policy"])
-        may_raise = bool(params.get("may_raise", False))
-        return cls(engine, policy, settings, mode, int(params.get("seed", 1)), may_raise)
+        return cls(
+            engine,
+            policy,
+            settings,
+            mode,
+            int(params.get("seed", 1)),
+            may_raise=bool(params.get("may_raise", False)),
+            reattach=bool(params.get("reattach", False)),
+            worker_ends=tuple(params.get("worker_ends", ())),
+            run=str(params.get("run", "")),
+        )
 
 
 class PauseRecorder(EngineWrapper):
@@ -203,6 +218,7 @@ class PolicyLoop:
                 raise ConflictError(f"A policy is already attached to {request.engine}.", "Detach it first.")
             run = AttachedRun(
                 self._database,
+                request.run or task,
                 request.name,
                 request.engine,
                 request.policy,
@@ -224,11 +240,22 @@ class PolicyLoop:
     ) -> ActivityLog:
         """Drive the policy until it is detached."""
         policy, settings = POLICIES[request.policy], self._build_settings(request, say)
-        keeper, since = self._saved_limits.keeper(task), time.time()
+        keeper = self._saved_limits.keeper(task)
         may = ours(self._saved_limits, request.engine)
         with self._engines.host(request.engine, keeper, may) as host:
-            attached = AttachedPolicy(task, request.policy, request.mode, request.settings, since, run=run.id)
-            activity = ActivityLog(files, attached, since)
+            attached = AttachedPolicy(
+                task,
+                request.policy,
+                request.mode,
+                request.settings,
+                run.since,
+                run=run.id,
+                reattach=request.reattach,
+                worker_ended_at=request.worker_ends[-1] if request.worker_ends else None,
+                reattached_at=time.time() if request.worker_ends else None,
+            )
+            activity = ActivityLog(files, attached, run.since)
+            continued = ContinuedRun(run, activity, say)
 
             def mine(container: Container) -> bool:
                 """Whether the policy may steer a container; a run steers its own containers."""
@@ -245,12 +272,19 @@ class PolicyLoop:
             try:
                 logs = _RARE_LOG_INTERVAL if policy.sees_use else LOGS_EVERY
                 folder = self._home / "live"
-                options = FollowOptions(RECONNECT_WITHIN, logs, request.may_raise)
+                with _translate_errors(request.policy):
+                    begin = continued.recall(policy, settings, request.seed)
+                options = FollowOptions(RECONNECT_WITHIN, logs, request.may_raise, continued.part)
                 with self._engines.adopt(host, folder, mine, idle, options) as real:
-                    engine = self._wrap(real, host, keeper, request, settings)
+                    if not run.entries:
+                        run.begin(time.time() - real.time)
+                    engine = self._wrap(real, host, keeper, request, settings, continued)
                     with _translate_errors(request.policy):
-                        for entry in drive(engine, policy, settings, request.seed):
-                            run.add(entry)
+                        for entry in drive(engine, policy, settings, request.seed, begin=begin):
+                            jobs = {container: job for job, container in real.containers.items()}
+                            if isinstance(engine, FedEngine):
+                                jobs |= engine.jobs
+                            run.add(entry, jobs)
                             if isinstance(engine, FedEngine):
                                 engine.explain(entry)
                             activity.take(entry, real.containers)
@@ -269,13 +303,15 @@ class PolicyLoop:
         keeper: SavedLimitsKeeper,
         request: _AttachRequest,
         settings: Any,
+        continued: ContinuedRun,
     ) -> Engine:
         """Return the policy's engine in its wrappers; each wraps the ones listed before it.
 
-        The innermost wrapper decides whether the engine is changed at all, so that no other acts past it:
-        in control, pauses are stored before they are done; else nothing is done. What earlier runs say and
-        what containers use come next; each adds its part to the jobs of containers and leaves the other's
-        alone. The queue stands around them all: the jobs that wait in it have no containers yet.
+        The innermost wrapper decides whether the engine is changed at all, so that no other acts past it: in
+        control, pauses are stored before they are done; else nothing is done. What earlier runs say and what
+        containers use come next; each adds its part to the jobs of containers and leaves the other's alone. A
+        run that goes on is then as the policy left it. The queue stands around them all: the jobs that wait
+        in it have no containers yet.
         """
         steers, samples = (
             request.mode is Mode.CONTROL,
@@ -290,6 +326,7 @@ class PolicyLoop:
             lambda _: PauseRecorder(real, host, keeper) if steers else WatchOnly(real),
             lambda engine: UnsubmittedContainers(engine, containers, host.last_state, earlier),
             lambda engine: with_usage(engine, containers, samples, settings, self._models),
+            lambda engine: continued.wrap(engine, host),
             lambda engine: self._queue.fed(request.engine, engine, real, starts=steers),
         ]
         return reduce(lambda engine, wrap: wrap(engine), wrappers, cast("Engine", real))
@@ -374,11 +411,13 @@ class Policies:
         *,
         instead: bool = False,
         may_raise: bool = False,
+        reattach: bool = True,
     ) -> str:
         """Let a policy watch or control the labelled and picked containers; returns the task's id.
 
         With `may_raise` it may give a container more than the limits that it was found with, though never
-        more than the ``phasedock.max`` of its owner.
+        more than the ``phasedock.max`` of its owner. With `reattach` it is attached again by itself, and its
+        run goes on, if its worker ends and one is back.
 
         Raises ConflictError if a policy is attached already, or does not let go, or `mode` is control and
         control is off; NotFoundError if there is no such engine or policy; InputError if a setting is unknown
@@ -409,15 +448,54 @@ class Policies:
             self._sessions.end([present.id], _RELEASE_TIMEOUT)
         if any(ATTACH in self._sessions.of(name) for name in self._engines.aliases(engine)):
             raise ConflictError(f"A policy is already attached to {engine}.", "Detach it first.")
-        params = {"engine": engine, "policy": policy, "settings": dict(settings), "mode": str(mode)}
-        return self._tasks.submit(
-            ATTACH, Mode(mode).called(policy, engine), {**params, "seed": int(seed), "may_raise": may_raise}
+        params: dict[str, Any] = {"engine": engine, "policy": policy, "settings": dict(settings)}
+        params |= {"mode": str(mode), "seed": int(seed), "may_raise": may_raise, "reattach": reattach}
+        return self._tasks.submit(ATTACH, Mode(mode).called(policy, engine), params)
+
+    def reattach(self, task: str) -> str:
+        """Let a policy that ended with its worker go on with its run; returns the new task's id.
+
+        Raises ConflictError if it was attached again already, or detached.
+        """
+        resumed = self._sessions.resume(task)
+        if resumed is None:
+            raise ConflictError("This policy was attached again already, or detached.", "Refresh to see it.")
+        return resumed
+
+    def reattach_interrupted(self, unrestored: Collection[str] = ()) -> tuple[str, ...]:
+        """Attach the policies again that ended with their worker, where that was asked for; their titles.
+
+        Those wait for the next call whose engine does not answer now, or whose tasks are in `unrestored`: not
+        all limits that they had set are restored. Called by workers.
+        """
+        last = {engine: self._sessions.interrupted(engine) for engine in self._engines.names}
+        return tuple(
+            task.title
+            for engine, task in last.items()
+            if task is not None
+            and is_reattached(task)
+            and task.id not in unrestored
+            and self._may_go_on(engine, task)
+            and self._sessions.resume(task.id) is not None
+        )
+
+    def _may_go_on(self, engine: str, task: TaskInfo) -> bool:
+        """Whether an engine answers, may be changed if the policy does so, and has no other policy."""
+        controls = task.params.get("mode") == Mode.CONTROL
+        return (
+            self._engines.get(engine).state is EngineState.READY
+            and (not controls or self._engines.may_change(engine))
+            and not any(ATTACH in self._sessions.of(name) for name in self._engines.aliases(engine))
         )
 
     def detach(self, engine: str) -> str:
         """End the attached policy; its task restores every limit. Returns the task's id.
 
-        Raises ConflictError if none is attached; NotFoundError if the settings name no such engine.
+        One that ended with its worker is not attached again. Raises ConflictError if none is attached;
+        NotFoundError if the settings name no such engine.
         """
         self._engines.address(engine)
+        ended = self._sessions.interrupted(engine)
+        if ended is not None and is_reattached(ended) and self._sessions.withdraw(engine):
+            return ended.id
         return self._sessions.cancel(engine, ATTACH, "No policy is attached", "Attach one first.")

@@ -47,6 +47,7 @@ class ManualControl:
         """
         self._check(engine)
         self._check_free(engine)
+        self._put_back_orphans_of(container)
         with self._open_host(engine) as host:
             _check_bounds(host.info(), cores, memory)
             now = host.inspect(container)
@@ -113,6 +114,8 @@ class ManualControl:
     def release(self, engine: str | None = None) -> ReleaseResult:
         """End control and restore every limit exactly, on one engine or on all; works with control off, too.
 
+        Policies that ended with their worker are not attached again.
+
         Raises ConflictError if a policy does not let go of its containers; NotFoundError if the settings name
         no such engine.
         """
@@ -122,6 +125,8 @@ class ManualControl:
         names = self._engines.names if engine is None else self._engines.aliases(engine)
         before = self._saved_limits.all(key)
         tasks = {saved.owner for saved in before} - {BY_HAND}
+        for name in names:
+            self._sessions.withdraw(name)
         tasks |= {task.id for name in names if (task := self._sessions.of(name).get(ATTACH)) is not None}
         self._sessions.end(self._sessions.alive(tasks), _RELEASE_TIMEOUT)
         remaining = self._saved_limits.all(key)
@@ -163,6 +168,11 @@ class ManualControl:
         result = restorer.put_back(self._saved_limits.orphans())
         restorer.forget_ended()
         return result
+
+    def _put_back_orphans_of(self, container: str) -> None:
+        """Restore what a policy changed whose worker ended, so that it is not taken for the original."""
+        orphans = [each for each in self._saved_limits.orphans() if each.container == container]
+        LimitRestorer(self._engines, self._saved_limits).put_back(orphans)
 
     def _name(self, saved: SavedLimits) -> str:
         """Return the name of a container with saved limits, or the beginning of its id."""

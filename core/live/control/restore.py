@@ -10,7 +10,9 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from core.engines.errors import ContainerGone, HostLost
+from core.engines.owner_limits import keep_owner_changes
 from core.errors import ConflictError, PhaseDockError
+from core.live.control.saved_limits import BY_HAND
 from core.sampling.values import EngineState, ReleaseResult
 
 if TYPE_CHECKING:
@@ -94,6 +96,8 @@ class LimitRestorer:
                 current = host.inspect(saved.container)
                 if saved.paused and current.state == "paused":
                     host.unpause(saved.container)
+                if saved.owner != BY_HAND:
+                    keep_owner_changes(host, current, saved.new_limits)
                 host.restore(saved.container)
             except ContainerGone:
                 keeper.forget(key, saved.container)

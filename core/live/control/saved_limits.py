@@ -62,6 +62,8 @@ class SavedLimits:
     undo: tuple[UndoStep, ...] = ()
     #: Whether its owner paused it, so that it has to be resumed, too.
     paused: bool = False
+    #: The limits that its owner set last, and those before, of which a kill leaves one; only for the engine.
+    new_limits: tuple[Mapping[str, Any], ...] = ()
 
 
 class SavedLimitsKeeper:
@@ -71,12 +73,23 @@ class SavedLimitsKeeper:
         self._database = database
         self._owner = owner
 
-    def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
-        """Save the limits to restore, unless some are saved already. On the disk when this returns."""
+    def keep(
+        self,
+        engine: EngineKey,
+        container: str,
+        limits: Mapping[str, Any],
+        new_limits: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Save the limits to restore, unless some are saved already, and those that are set in their place.
+
+        On the disk when this returns.
+        """
         with self._database.write() as session:
             row = session.scalar(select(SavedLimitsRow).where(*_is_record_of(engine, container, self._owner)))
             if row is None:
-                session.add(_make_row(engine, container, self._owner, limits))
+                session.add(row := _make_row(engine, container, self._owner, limits))
+            if new_limits is not None:
+                row.new_limits = [*(row.new_limits or [])[-1:], dict(new_limits)]
 
     def keep_paused(self, engine: EngineKey, container: str, limits: Mapping[str, Any], paused: bool) -> None:
         """Write down, before it is done, that a container is being paused or resumed."""
@@ -221,6 +234,7 @@ def _make_row(engine: EngineKey, container: str, owner: str, limits: Mapping[str
         since=time.time(),
         limits=dict(limits),
         undo=None,
+        new_limits=None,
         paused=False,
     )
 
@@ -236,6 +250,7 @@ def _read_row(row: SavedLimitsRow) -> SavedLimits:
         row.limits,
         _read_steps(row.undo),
         row.paused,
+        tuple(row.new_limits or ()),
     )
 
 

@@ -21,7 +21,7 @@ from core.scheduling.engine_wrapper import EngineWrapper
 from core.scheduling.model import Failure, JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from core.engines.submitted import QueueingEngine
@@ -81,6 +81,11 @@ class FedEngine(EngineWrapper):
         self._fed: dict[str, _Fed] = {}
         self._polled = float("-inf")
         self._measurements = RunMeasurements()
+
+    @property
+    def jobs(self) -> Mapping[str, str]:
+        """The name in the run of each submitted job, by its id."""
+        return {job: fed.run_name for job, fed in self._fed.items()}
 
     def wait(self, until: float | None) -> None:
         """Let time pass."""

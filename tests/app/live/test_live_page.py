@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -242,12 +243,28 @@ def test_a_policy_that_ended_with_its_worker_says_so_in_its_card_and_can_be_atta
     )  # fmt: skip
     ended = view(failed=task)
     shown = text(policy.panel(ended, control=True))
-    assert "FlowCon ended with its worker." in shown
+    assert "FlowCon ended with its worker at " in shown
     assert "attach-again" in shown
+    waits = text(
+        policy.panel(replace(ended, failed=replace(task, params=asked | {"reattach": True})), control=True)
+    )
+    assert "Then it is attached again." in waits
+    assert "not-again" in waits
+    often = asked | {"reattach": True, "worker_ends": [now.timestamp() - 20, now.timestamp() - 10]}
+    stays = text(policy.panel(replace(ended, failed=replace(task, params=often)), control=True))
+    assert "three times" in stays
+    assert "attach-again" in stays
     assert "attach-again" not in text(policy.panel(ended, control=False)), "it was in control"
     assert notices(ended, control=True, working=True) == [], "said once, in the card"
     before = signatures(view(), control=True, working=True)["policy"]
     assert signatures(ended, control=True, working=True)["policy"] != before
+
+
+def test_a_policy_that_goes_on_says_since_when():
+    at = time.mktime((2026, 3, 4, 14, 3, 0, 0, 0, -1))
+    attached = AttachedPolicy("t", "flowcon", Mode.WATCH, worker_ended_at=at, reattached_at=at + 120.0)
+    shown = text(policy.panel(view(attached=attached), control=True))
+    assert "It ended with its worker at 14:03; attached again at 14:05." in shown
 
 
 def test_signatures_stay_while_nothing_changes_and_move_with_a_decision():

@@ -5,7 +5,7 @@ from core.engines.demo.host import ENGINE_ID, DemoHost
 from core.engines.demo.kind import DemoAddress
 from core.engines.demo.world import DemoWorld
 from core.engines.docker_host import MemoryKeeper
-from core.engines.values import EngineKey, has_label
+from core.engines.values import EngineKey, FollowOptions, has_label
 from core.simulation.replay import Recording, ReplayPlan, StartingPlace
 
 KEY = EngineKey("demo", ENGINE_ID)
@@ -49,8 +49,9 @@ class Demo:
     def host(self, keeper=None, guard=has_label):
         return DemoHost(DemoAddress(self.folder), self.world(), keeper or self.keeper, guard)
 
-    def engine(self, adopt=has_label, **more):
-        return DemoEngine(self.host(), adopt, sleep=self.clock.sleep, **more)
+    def engine(self, adopt=has_label, *, may_raise=False, **more):
+        options = FollowOptions(may_raise=may_raise)
+        return DemoEngine(self.host(), adopt, sleep=self.clock.sleep, options=options, **more)
 
 
 def job_of(host, name):

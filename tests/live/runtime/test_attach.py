@@ -101,7 +101,7 @@ def test_a_worker_that_is_killed_while_it_controls_leaves_nothing_behind(
         "PHASEDOCK_DOCKER": settings.docker,
         "PHASEDOCK_CONTROL": "on",
     }
-    task = space.live.policies.attach("local", "flowcon", FAST, Mode.CONTROL, may_raise=True)
+    task = space.live.policies.attach("local", "flowcon", FAST, Mode.CONTROL, may_raise=True, reattach=False)
     command = [sys.executable, "-m", "core.cli", "worker"]
     first = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[3])
     try:
@@ -121,6 +121,54 @@ def test_a_worker_that_is_killed_while_it_controls_leaves_nothing_behind(
     finally:
         second.terminate()
         assert second.wait(20) == 0
+
+
+def test_a_policy_goes_on_with_the_next_worker_within_the_limits_of_owners(
+    space, settings, light_image, start_job
+):
+    """In between one container is given another limit by its owner, and one is removed."""
+    labels = {"phasedock": "1"}
+
+    def start(command):
+        return start_job(light_image, ["python3", "-c", command], labels=labels, cpu_quota=150_000)
+
+    same, changed, removed = start(FALLING), start(FALLING), start(LEARNING)
+    kernel = kernel_quota(same)
+    environment = child_environment(settings) | {
+        "PHASEDOCK_DOCKER": settings.docker,
+        "PHASEDOCK_CONTROL": "on",
+    }
+    command = [sys.executable, "-m", "core.cli", "worker"]
+    worker = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[3])
+    try:
+        run = space.live.policies.attach("local", "flowcon", FAST, Mode.CONTROL)
+        until(lambda: kernel_quota(same) != kernel and kernel_quota(changed) != kernel, 60)
+        worker.send_signal(signal.SIGKILL)
+        worker.wait(10)
+        decided = space.runs.get(run).ticks
+        assert kernel_quota(same) != kernel
+        changed.update(cpu_quota=120_000)
+        removed.remove(force=True)
+        worker = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[3])
+        until(lambda: space.runs.get(run).ticks > decided + 1, 60)
+        before, first, then = [
+            each.observation for each in list(space.runs.ledgers.entries(run))[decided - 1 :][:3]
+        ]
+        assert removed.name in {job.id for job in first.ended}
+        jobs = {job.id: job for job in first.jobs}
+        assert (jobs[same.name].owner_cores, jobs[changed.name].owner_cores) == (1.5, 1.2)
+        assert jobs[same.name].limit < 1.5, "as the policy had left it"
+        assert all(job.limit <= job.owner_cores for job in (*first.jobs, *then.jobs))
+        assert before.number + 1 == first.number
+        attached = space.live.view.request_view("local").attached
+        assert (attached.run, attached.worker_ended_at <= attached.reattached_at) == (run, True)
+        space.live.policies.detach("local")
+        until(lambda: not space.live.saved_limits.all(), 30)
+        assert (kernel_quota(same), kernel_quota(changed)[0]) == (kernel, 120_000)
+        assert space.runs.replay(run) == []
+    finally:
+        worker.terminate()
+        assert worker.wait(20) == 0
 
 
 def test_a_paused_container_goes_on_after_its_worker_was_killed(space, light_image, start_job):

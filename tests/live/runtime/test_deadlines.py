@@ -35,7 +35,7 @@ def submit(space, docker_client):
 
 
 def attach(space):
-    return space.live.policies.attach("local", "deadline", {"interval": 2.0}, "control")
+    return space.live.policies.attach("local", "deadline", {"interval": 2.0}, "control", reattach=False)
 
 
 def over(space, name):

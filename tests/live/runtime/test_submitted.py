@@ -72,7 +72,7 @@ def worker_process(settings):
 def attach(space, policy="elastic", **values):
     """Attach a policy in control, with one core for one job at a time."""
     chosen = {"admission": "strict", "reassign": "none", **values} if policy == "elastic" else values
-    return space.live.policies.attach("local", policy, chosen, "control")
+    return space.live.policies.attach("local", policy, chosen, "control", reattach=False)
 
 
 def running(space, *names):

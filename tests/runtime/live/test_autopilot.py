@@ -38,7 +38,7 @@ def attached(space, settings, mode, until, seconds=120.0):
             raise Cancelled
 
     params = {"engine": "demo", "policy": "autopilot", "settings": settings, "mode": str(mode), "seed": 1}
-    found = space.live.policy_loop.run(params, "task", say, lambda _: None)
+    found = space.live.policy_loop.run(params, "0123456789abcdef", say, lambda _: None)
     return *seen[-1], found
 
 

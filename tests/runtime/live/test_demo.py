@@ -129,7 +129,7 @@ def test_a_policy_is_attached_and_everything_is_as_it_was_after_it(space, mode):
             raise Cancelled
 
     params = {"engine": "demo", "policy": "flowcon", "settings": {"itval": 1.0}, "mode": str(mode), "seed": 1}
-    found = space.live.policy_loop.run(params, "task", say, lambda _: None)
+    found = space.live.policy_loop.run(params, "0123456789abcdef", say, lambda _: None)
     assert found["decisions"] >= 2
     changed = [name for name, limit in during[-1].items() if name in before and limit != before[name]]
     assert bool(changed) == (mode is Mode.CONTROL)
