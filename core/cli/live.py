@@ -1,4 +1,4 @@
-"""The commands of running containers: watch, attach, detach, record, release."""
+"""The commands of running containers: watch, limit, attach, detach, record, release."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ Engine = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the commands to the ``phasedock`` command."""
     app.command("watch")(watch)
+    app.command("limit")(limit)
     app.command("attach")(attach)
     app.command("detach")(detach)
     app.command("record")(record)
@@ -49,6 +50,42 @@ def watch(
                 table.watch(views, seconds)
     finally:
         workspace.close()
+
+
+@answers
+def limit(
+    container: Annotated[str, typer.Argument(help="Name of a container, or the beginning of its id.")],
+    cpu: Annotated[
+        str | None, typer.Option(help="Cores, or none for no limit.", show_default="as it is")
+    ] = None,
+    memory: Annotated[str | None, typer.Option(help="Memory, such as 4GiB.", show_default="as it is")] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Take its last change by hand back.")] = False,
+    engine: Engine = "",
+    as_json: Json = False,
+) -> None:
+    """Set the limits of one container by hand; --undo and `phasedock release` go back."""
+    if undo == (cpu is not None or memory is not None):
+        raise InputError(
+            "Either a limit or --undo is needed.", "Try phasedock limit NAME --cpu 2, or limit NAME --undo."
+        )
+    settings = load_settings()
+    from core.bootstrap import open_workspace
+    from core.cli import live_output as table
+    from core.cli import offline_live
+
+    workspace = open_workspace(settings)
+    try:
+        name = offline_live.engine_of(workspace, engine)
+        if undo:
+            change = offline_live.undo_limit(workspace, name, container)
+        else:
+            change = offline_live.set_limit(workspace, name, container, cpu, memory)
+    finally:
+        workspace.close()
+    if as_json:
+        print_json(asdict(change))
+    else:
+        table.limit_changed(change)
 
 
 @answers

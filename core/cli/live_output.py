@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from core.live.queue.deadline_previews import Answer
     from core.live.queue.values import QueuedJob
-    from core.sampling.values import LiveView, ReleaseResult
+    from core.sampling.values import ContainerRow, LimitChange, LiveView, ReleaseResult
     from core.workspace.records import TraceSetInfo
 
 
@@ -160,6 +160,11 @@ def recording(name: str, engine: str) -> None:
     )
 
 
+def limit_changed(change: LimitChange) -> None:
+    """The limits of a container before and after a change by hand."""
+    Console(soft_wrap=True).print(f"[bold]{plain(change.container)}[/]: {change.sentence}", highlight=False)
+
+
 def recorded(info: TraceSetInfo) -> None:
     """A trace set that was recorded."""
     Console(soft_wrap=True).print(
@@ -211,5 +216,17 @@ def _table(view: LiveView) -> RichTable:
     )
     table.title = f"{view.engine.name}: {used} of {capacity}"
     verb = "is" if view.others == 1 else "are"
-    table.caption = f"{plural(view.others, 'other container')} {verb} neither labelled nor selected."
+    others = f"{plural(view.others, 'other container')} {verb} neither labelled nor selected."
+    troubles = (_describe_trouble(row, view.at) for row in (*view.rows, *view.stopped))
+    table.caption = "\n".join(map(plain, [*filter(None, troubles), others]))
     return table
+
+
+def _describe_trouble(row: ContainerRow, at: float | None) -> str:
+    """A container's last end as the page shows it, in a line; empty if it just runs."""
+    if row.trouble is None:
+        return ""
+    _, word, details = row.trouble
+    passed = None if row.ended is None or row.is_running or at is None else max(at - row.ended, 0.0)
+    parts = [word, details, "" if passed is None else f"{format_duration(passed)} ago"]
+    return f"{row.name}: {', '.join(filter(None, parts))}"

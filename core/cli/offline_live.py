@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from core.engines.terms import parse_cores, parse_memory
 from core.errors import Cancelled, ConflictError, InputError, NotFoundError
 from core.live.recordings import record as record_until_ended
 from core.sampling.values import EngineState
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from core.application import Workspace
-    from core.sampling.values import LiveView, ReleaseResult
+    from core.engines.ports import Container
+    from core.sampling.values import LimitChange, LiveView, ReleaseResult
     from core.workspace.records import TaskInfo
 
 _FIRST_SAMPLE = 10.0
 _TASK_SECONDS = 60.0
+_SHORTEST_ID = 4
+"""Characters of a container's id that are enough to name it."""
 
 
 def engine_of(workspace: Workspace, name: str) -> str:
@@ -129,6 +133,46 @@ def record(
             None,
             _until_interrupted(say),
         )
+
+
+def set_limit(
+    workspace: Workspace, engine: str, container: str, cpu: str | None, memory: str | None
+) -> LimitChange:
+    """Set limits of one container by hand, as the page does; one that is not given stays.
+
+    Raises InputError if one is not a number of cores, “none” or a size; NotFoundError if there is no such
+    container; else as `core.live.control.by_hand.ManualControl.set_limit`.
+    """
+    found = _container(workspace, engine, container)
+    try:
+        cores = found.limits.cores if cpu is None else None if cpu == "none" else parse_cores(cpu)
+        size = None if memory is None else parse_memory(memory)
+    except ValueError as error:
+        raise InputError(str(error), "Write it as --cpu 1.5, --cpu none or --memory 2GiB.") from error
+    return workspace.live.limits.set_limit(engine, found.id, cores, size)
+
+
+def undo_limit(workspace: Workspace, engine: str, container: str) -> LimitChange:
+    """Take back the last change by hand of one container that was not taken back yet.
+
+    Raises NotFoundError if there is no such container; else as
+    `core.live.control.by_hand.ManualControl.undo`.
+    """
+    return workspace.live.limits.undo(engine, _container(workspace, engine, container).id)
+
+
+def _container(workspace: Workspace, engine: str, name: str) -> Container:
+    """Return a container, running or stopped, by its name or the beginning of its id."""
+    with workspace.live.engines.host(engine) as host:
+        every = host.containers(running_only=False)
+    named = [each for each in every if each.name == name] or [
+        each for each in every if len(name) >= _SHORTEST_ID and each.id.startswith(name)
+    ]
+    if len(named) != 1:
+        raise NotFoundError(
+            f"No container called “{name}” is on {engine}.", "phasedock watch shows which there are."
+        )
+    return named[0]
 
 
 def start_recording(

@@ -54,15 +54,19 @@ def read_terms(labels: Mapping[str, str], created: float) -> LabelTerms:
             wrong[PREFIX + name] = str(error)
             return None
 
-    request, lowest, highest = (read(name, _parse_cores) for name in ("request", "min", "max"))
+    request, lowest, highest = (read(name, parse_cores) for name in ("request", "min", "max"))
     if lowest is not None and highest is not None and lowest > highest:
         wrong[PREFIX + "min"] = f"It is above {PREFIX}max."
         lowest = highest = None
-    terms = Terms(lowest, highest, read("memory", _parse_memory), read("priority", _parse_priority) or 0)
+    terms = Terms(lowest, highest, read("memory", parse_memory), read("priority", _parse_priority) or 0)
     return LabelTerms(request, terms, read("deadline", lambda text: read_deadline(text, created)), wrong)
 
 
-def _parse_cores(text: str) -> float:
+def parse_cores(text: str) -> float:
+    """Return a number of cores.
+
+    Raises ValueError if it is none.
+    """
     try:
         value = float(text)
     except ValueError:
@@ -72,7 +76,11 @@ def _parse_cores(text: str) -> float:
     return value
 
 
-def _parse_memory(text: str) -> float:
+def parse_memory(text: str) -> float:
+    """Return the bytes of a size such as ``2 GiB``.
+
+    Raises ValueError if it is none.
+    """
     match = _SIZE.fullmatch(text)
     if match is None or float(match[1]) <= 0:
         raise ValueError(f"“{text[:40]}” is not a size. Try 2 GiB.")

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.scheduling.policies import display_name
+from core.units import format_bytes, format_cores, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,6 +115,16 @@ class ContainerAllowance:
     cores: float | None
     memory: float | None
 
+    @property
+    def cores_text(self) -> str:
+        """Its cores for people."""
+        return "no limit" if self.cores is None else format_cores(self.cores)
+
+    @property
+    def memory_text(self) -> str:
+        """Its memory for people."""
+        return "no limit" if self.memory is None else format_bytes(self.memory)
+
 
 @dataclass(frozen=True, slots=True)
 class LimitChange:
@@ -124,6 +135,16 @@ class LimitChange:
     #: Its limits before and after.
     before: ContainerAllowance
     after: ContainerAllowance
+
+    @property
+    def sentence(self) -> str:
+        """What changed, for people."""
+        before, after, parts = self.before, self.after, []
+        if before.cores != after.cores:
+            parts.append(f"CPU from {before.cores_text} to {after.cores_text}")
+        if before.memory != after.memory:
+            parts.append(f"{'m' if parts else 'M'}emory from {before.memory_text} to {after.memory_text}")
+        return f"{', '.join(parts)}." if parts else "Nothing changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +284,28 @@ class ContainerRow:
     def is_running(self) -> bool:
         """Whether it has processes, paused ones included."""
         return self.state in ("running", "paused")
+
+    @property
+    def trouble(self) -> tuple[str, str, str] | None:
+        """Its last end: ``"bad"``, ``"warn"`` or empty, a word and details; None if it just runs."""
+        if self.is_running and not (self.kills or self.restarts):
+            return None
+        if self.error and not self.is_running:
+            kind, word = "bad", "does not start"
+        elif self.state == "restarting":
+            kind, word = "bad", "restarting"
+        elif self.kills:
+            kind, word = "warn" if self.is_running else "bad", "out of memory"
+        elif self.is_running:
+            kind, word = "warn", "restarted"
+        else:
+            kind, word = "bad" if self.exit_code else "", "exited"
+        details = [
+            "" if self.exit_code is None or self.is_running else f"exit {self.exit_code}",
+            f"killed {self.kills}×" if self.kills else "",
+            plural(self.restarts, "restart") if self.restarts else "",
+        ]
+        return kind, word, ", ".join(filter(None, details))
 
     #: The most cores that its label ``phasedock.max`` allows a policy to give, or None.
     max_cores: float | None = None

@@ -1,11 +1,15 @@
 """The command line watches, records and releases containers, without a worker; the demo stands for a host."""
 
+import io
 import time
 
 import pytest
+from rich.console import Console
 
 from core.bootstrap import open_workspace, worker_for
+from core.cli import live_output
 from core.config import load_settings
+from core.sampling.values import ContainerRow, EngineInfo, EngineState, LiveView
 from tests.cli.test_cli import run, run_json
 from tests.runtime.kinds_for_tests import until
 
@@ -75,3 +79,54 @@ def test_a_recording_runs_in_the_background_until_it_is_stopped(worker):
     time.sleep(3)
     assert run("record", "--stop", "--engine", "demo").stdout.startswith("night: ")
     assert "Nothing is being recorded" in run("record", "--stop", "--engine", "demo", code=1).stderr
+
+
+def test_limits_are_set_by_hand_and_taken_back_step_by_step_to_the_original():
+    row = next(row for row in run_json("watch", "--engine", "demo")["rows"] if row["cpu_limit"] is None)
+    name, memory = row["name"], row["memory_limit"]
+    limit = ("limit", name, "--engine", "demo")
+    assert run(*limit, "--cpu", "2").stdout == f"{name}: CPU from no limit to 2.00 cores.\n"
+    changed = run_json(*limit, "--memory", "4GiB")
+    assert changed["after"] == {"cores": 2.0, "memory": 4 * 2**30}
+    assert run_json("limit", row["id"][:12], "--engine", "demo", "--cpu", "0.5")["after"]["cores"] == 0.5
+    back = [run_json(*limit, "--undo")["after"] for _ in range(3)]
+    assert back == [
+        {"cores": 2.0, "memory": 4 * 2**30},
+        {"cores": 2.0, "memory": memory},
+        {"cores": None, "memory": memory},
+    ]
+    assert "nothing to undo" in run(*limit, "--undo", code=1).stderr
+    assert "Nothing to restore" in run("release").stdout
+    run(*limit, "--cpu", "1")
+    assert f"The limits of {name} are restored." in run("release").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--cpu", "many"), "is not a number of cores"),
+        (("--memory", "4 loaves"), "is not a size"),
+        (("--cpu", "99"), "is not possible here"),
+        ((), "Either a limit or --undo is needed."),
+        (("--cpu", "1", "--undo"), "Either a limit or --undo is needed."),
+    ],
+)
+def test_a_limit_that_cannot_be_is_refused_in_a_sentence(options, why):
+    name = run_json("watch", "--engine", "demo")["rows"][0]["name"]
+    assert why in " ".join(run("limit", name, "--engine", "demo", *options, code=1).stderr.split())
+    assert "No container called" in run("limit", "nobody", "--engine", "demo", "--cpu", "1", code=1).stderr
+
+
+def test_watch_shows_how_containers_ended():
+    ended = ContainerRow(
+        "a" * 64, "trainer", state="exited", exit_code=137, kills=2, restarts=1, ended=1e9 - 65
+    )
+    again = ContainerRow("b" * 64, "looper", state="restarting", exit_code=3, restarts=7)
+    fine = ContainerRow("c" * 64, "server", cpu=0.5)
+    view = LiveView(EngineInfo("box", "", EngineState.READY), 1e9, (fine,), stopped=(ended, again))
+    console = Console(width=160, file=io.StringIO())
+    console.print(live_output._table(view))
+    shown = " ".join(console.file.getvalue().split())
+    assert "trainer: out of memory, exit 137, killed 2×, 1 restart, 1 min 05 s ago" in shown
+    assert "looper: restarting, exit 3, 7 restarts 0 other containers" in shown
+    assert "server:" not in shown

@@ -104,7 +104,7 @@ def _release(view: LiveView, _target: str) -> None:
 def _undo(view: LiveView, target: str) -> None:
     change = workspace().live.limits.undo(view.engine.name, target)
     close()
-    notify(limit.changed_words(change), "ok", title=f"The limits of {change.container} are restored.")
+    notify(change.sentence, "ok", title=f"The limits of {change.container} are restored.")
 
 
 def _pick(view: LiveView, target: str) -> list[Node] | None:
@@ -205,7 +205,7 @@ def set_limit(engine: str, container: str, cores: float | None, memory: float | 
     change = workspace().live.limits.set_limit(engine, container, cores, memory)
     close()
     undo = button("Undo", "arrow-back-up", "small", **does("undo", container))
-    words = html.Span(limit.changed_words(change))
+    words = html.Span(change.sentence)
     notify(html.Div([words, undo], className="row between"), "ok", title=f"{change.container} changed.")
 
 

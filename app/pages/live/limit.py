@@ -10,7 +10,7 @@ from dash import html
 from app.context import workspace
 from app.figures.live import history_figure
 from app.pages.live import record
-from app.pages.live.state import does, is_control, phase_names, trouble
+from app.pages.live.state import does, is_control, phase_names
 from app.ui.basics import Node, aria, button, data, list_badge, notice, phase_badge, state_badge
 from app.ui.forms import ORDER
 from app.ui.graph import graph
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from core.live.control.saved_limits import UndoStep
-    from core.sampling.values import ContainerAllowance, ContainerRow, LimitChange, LiveView
+    from core.sampling.values import ContainerRow, LiveView
 
 GRAPH = "live-one"
 
@@ -104,7 +104,7 @@ def _facts(row: ContainerRow, names: Mapping[int, str]) -> list[Node]:
         ("Selected", why),
         ("Id", html.Code(row.id[:12])),
     ]
-    if (state := trouble(row)) is not None:
+    if (state := row.trouble) is not None:
         kind, word, details = state
         facts.append(("State", [state_badge(word, kind), f" {details}"]))
     if row.error:
@@ -189,9 +189,9 @@ def _undo_words(step: UndoStep, row: ContainerRow) -> str:
     back = step.allowance
     if back is None:
         return "Undo"
-    parts = [_cores(back)] if back.cores != row.cpu_limit else []
+    parts = [back.cores_text] if back.cores != row.cpu_limit else []
     if back.memory != row.memory_limit:
-        parts.append(f"{_memory(back)} of memory" if back.memory is not None else "no memory limit")
+        parts.append(f"{back.memory_text} of memory" if back.memory is not None else "no memory limit")
     return f"Undo: back to {' and '.join(parts)}" if parts else "Undo"
 
 
@@ -217,21 +217,3 @@ def quantity(text: str | None, label: str) -> float | None:
     if not 0 < value < float("inf"):
         raise InputError(f"{label} cannot be “{text}”.", "Enter a number above 0, such as 1.5.")
     return value
-
-
-def changed_words(change: LimitChange) -> str:
-    """A change by hand as a sentence."""
-    parts = []
-    if change.before.cores != change.after.cores:
-        parts.append(f"CPU from {_cores(change.before)} to {_cores(change.after)}")
-    if change.before.memory != change.after.memory:
-        parts.append(f"{'m' if parts else 'M'}emory from {_memory(change.before)} to {_memory(change.after)}")
-    return f"{', '.join(parts)}." if parts else "Nothing changed."
-
-
-def _cores(allowed: ContainerAllowance) -> str:
-    return "no limit" if allowed.cores is None else format_cores(allowed.cores)
-
-
-def _memory(allowed: ContainerAllowance) -> str:
-    return "no limit" if allowed.memory is None else format_bytes(allowed.memory)

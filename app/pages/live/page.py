@@ -27,7 +27,6 @@ from app.pages.live.state import (
     is_control,
     phase_names,
     signatures,
-    trouble,
 )
 from app.ui.basics import Node, empty, link_button, list_weight, page_head
 from app.ui.engines import anything_attached, real_engines_beside_demo
@@ -169,7 +168,7 @@ def static_columns(row: ContainerRow) -> dict[str, Any]:
         "why": row.loss_why,
         "wrong": row.wrong,
         "running": row.is_running,
-        "trouble": trouble(row),
+        "trouble": row.trouble,
         "ended": row.ended,
         "started": row.started,
     }

@@ -16,7 +16,7 @@ from app.ui.links import PageState, free_text, option
 from core.errors import NotFoundError
 from core.live.queue.values import QueueState
 from core.sampling.values import EngineState, Mode
-from core.units import NO_NAMES, plural
+from core.units import NO_NAMES
 from core.workspace.records import TaskState
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from app.ui.links import Query
     from core.live.queue.values import QueuedJob
-    from core.sampling.values import AttachedPolicy, ContainerRow, EngineInfo, LiveView
+    from core.sampling.values import AttachedPolicy, EngineInfo, LiveView
     from core.workspace.records import TaskInfo
 
 Beside: TypeAlias = "tuple[EngineInfo, ...] | None"
@@ -123,28 +123,6 @@ def phase_names(view: LiveView) -> Mapping[int, str]:
 def does(act: str, target: str = "") -> dict[str, Any]:
     """The action that a button of the page requests, as its attributes."""
     return data(act=act, id=target, store=ACT)
-
-
-def trouble(row: ContainerRow) -> tuple[str, str, str] | None:
-    """A container's last end: the kind of its badge, a word and details; None if it just runs."""
-    if row.is_running and not (row.kills or row.restarts):
-        return None
-    if row.error and not row.is_running:
-        kind, word = "bad", "does not start"
-    elif row.state == "restarting":
-        kind, word = "bad", "restarting"
-    elif row.kills:
-        kind, word = "warn" if row.is_running else "bad", "out of memory"
-    elif row.is_running:
-        kind, word = "warn", "restarted"
-    else:
-        kind, word = "bad" if row.exit_code else "", "exited"
-    details = [
-        "" if row.exit_code is None or row.is_running else f"exit {row.exit_code}",
-        f"killed {row.kills}×" if row.kills else "",
-        plural(row.restarts, "restart") if row.restarts else "",
-    ]
-    return kind, word, ", ".join(filter(None, details))
 
 
 def command(text: str) -> html.Div:

@@ -404,12 +404,10 @@ def test_a_typed_limit_is_a_number_above_nought_or_nothing(refuses):
 
 def test_changes_and_releases_are_said_in_words(sentence):
     before, after = ContainerAllowance(None, None), ContainerAllowance(0.5, 2**30)
-    words = limit.changed_words(LimitChange("a", before, after))
+    words = LimitChange("a", before, after).sentence
     sentence(words)
-    assert limit.changed_words(LimitChange("a", after, ContainerAllowance(0.5, None))).startswith(
-        "Memory from 1.00 GiB"
-    )
-    assert limit.changed_words(LimitChange("a", before, before)) == "Nothing changed."
+    assert LimitChange("a", after, ContainerAllowance(0.5, None)).sentence.startswith("Memory from 1.00 GiB")
+    assert LimitChange("a", before, before).sentence == "Nothing changed."
     assert actions.released_words(ReleaseResult(("a", "b")))[:2] == ("ok", "Limits of 2 containers restored.")
     kind, title, rest = actions.released_words(ReleaseResult((), ("c",), (("d", "Docker said no."),)))
     assert (kind, title) == ("bad", "Nothing was changed.")
