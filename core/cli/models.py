@@ -112,13 +112,22 @@ def sequences(
         str, typer.Option(help="Step of the graph: run, sample (with self-loops) or window (of samples).")
     ] = "run",
     warmup: Annotated[str, typer.Option(help="skip warm-up, or own to count it as a phase.")] = "skip",
+    minimum_dwell: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Seconds; shorter segments join a neighbour. 0: as labelled. Default: as they suggest.",
+        ),
+    ] = None,
     mapping: Mapping = None,
     as_json: Json = False,
 ) -> None:
     """Print the sequences of phases: prototypes, transitions, and dwell times."""
     from core.cli import offline_files
 
-    analysed = offline_files.sequences(model, file, memory, step, warmup, mapping, show.warning)
+    analysed = offline_files.sequences(
+        model, file, memory, step, warmup, minimum_dwell, mapping, show.warning
+    )
     if as_json:
         print_json(analysed.to_dict())
     else:

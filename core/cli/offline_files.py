@@ -21,6 +21,7 @@ from core.phases import (
     fit,
     phase_runs,
     predict,
+    suggested_minimum_dwell,
     with_minimum_dwell,
 )
 from core.phases.drift import compare_with_training, drift_warning
@@ -31,7 +32,7 @@ from core.reading.mapping import INTERVAL, ColumnMapping
 from core.reading.questions import list_answers, list_questions, set_column
 from core.sequences import END, Step, Warmup, phase_sequences
 from core.traces.model import fingerprint, summarise
-from core.units import phase_name
+from core.units import format_duration, phase_name
 from core.workspace.phase_labels import phases_by_execution
 from core.workspace.sequences import SequenceAnalysis
 
@@ -318,6 +319,8 @@ class SequenceReport:
     warmup: Warmup
     #: The names that people gave to phases, by id.
     names: Mapping[int, str]
+    #: Shorter segments joined a neighbour, in seconds; 0: phases as labelled.
+    minimum_dwell: float
     #: Seconds for which the chance of leaving is given.
     within: tuple[float, ...] = WITHIN
 
@@ -335,6 +338,11 @@ class SequenceReport:
         return (
             f"{paths:,} distinct path{'' if paths == 1 else 's'}; {prototypes:,} of them "
             f"cover{'s' if prototypes == 1 else ''} 90% of {n:,} execution{'' if n == 1 else 's'}"
+            + (
+                f"; segments shorter than {format_duration(self.minimum_dwell)} merged"
+                if self.minimum_dwell
+                else ""
+            )
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -347,6 +355,7 @@ class SequenceReport:
             "memory": graph.memory,
             "step": graph.step.value,
             "warmup": self.warmup.value,
+            "minimum_dwell": self.minimum_dwell,
             "phase_names": {_name(phase): name for phase, name in self.names.items()},
             "prototypes": len(analysis.prototypes),
             "paths": [
@@ -412,28 +421,40 @@ def sequences(
     memory: int = 1,
     step: str = Step.RUN,
     warmup: str = Warmup.SKIP,
+    minimum_dwell: float | None = None,
     mapping: Path | None = None,
     notify: Notify | None = None,
 ) -> SequenceReport:
     """Find the sequences of a trace file; `notify` is as in `core.cli.offline_files.applied`.
 
+    The minimum dwell time is in seconds; None is what the segments suggest, as on the Sequences page, and 0 for
+    a published AI4DL model.
+
     Raises
     ------
     InputError
-        If a choice is none of those offered, or nothing of the file can be used.
+        If a choice is none of those offered, the minimum dwell time is out of bounds, or nothing of the file can
+        be used.
     MismatchError
         If the model does not fit the traces.
     """
     steps, treated = _choice(Step, step, "step"), _choice(Warmup, warmup, "warmup")
     loaded, traces = applied(model, file, mapping, notify)
-    runs = phase_runs(traces, predict(loaded, traces))
+    labels = predict(loaded, traces)
+    if minimum_dwell is None:
+        published = loaded.origin == "ai4dl"
+        minimum_dwell = (
+            0.0 if published else suggested_minimum_dwell(phase_runs(traces, labels), traces.period)
+        )
+    dwell = ApplicationSettings.read(minimum_dwell).minimum_dwell
+    runs = phase_runs(traces, with_minimum_dwell(traces, labels, dwell))
     bounds = np.searchsorted(runs.start, traces.offsets)
     durations = summarise(traces)["duration_s"].to_numpy(dtype=float)
     by_execution = phase_sequences(
         runs, bounds, traces.ids, loaded.phases, durations=durations, warmup=treated
     )
     analysis = SequenceAnalysis(by_execution)
-    return SequenceReport(analysis, analysis.graph(memory, steps), treated, loaded.names)
+    return SequenceReport(analysis, analysis.graph(memory, steps), treated, loaded.names, dwell)
 
 
 def _choice(kind: type[E], value: str, name: str) -> E:

@@ -1,6 +1,9 @@
 """README and docs name modules, files and pages that are there."""
 
+import ast
+import importlib
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _CODE = re.compile(r"`([^`\n]+)`")
+_EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 _MODULE = re.compile(r"(?:core|app|benchmarks|tests)(?:\.\w+)+")
 _PATH = re.compile(r"(?:core|app|assets|benchmarks|data|docs|tests)/[\w./-]+")
@@ -38,12 +42,30 @@ def missing(text, folder):
     return gone + [link for link in links if not (folder / link).exists()]
 
 
+def not_importable(text):
+    """Give what a page's examples import from PhaseDock, and is not there."""
+    statements = [each for code in _EXAMPLE.findall(text) for each in ast.walk(ast.parse(code))]
+    names = [
+        (each.module, name.name)
+        for each in statements
+        if isinstance(each, ast.ImportFrom) and (each.module or "").startswith(("app.", "core."))
+        for name in each.names
+    ]
+    return [f"{module}.{name}" for module, name in names if not _imports(module, name)]
+
+
+def _imports(module, name):
+    return hasattr(importlib.import_module(module), name) or find_spec(f"{module}.{name}") is not None
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_what_a_page_names_is_there(page):
     assert missing(page.read_text("utf-8"), page.parent) == []
+    assert not_importable(page.read_text("utf-8")) == []
 
 
 def test_what_is_gone_is_found():
     text = "`core.phases.gone`, `core.phases.fit`, `core/nowhere.py`, `core/units.py`, "
     text += "[a](gone.md), [b](runtime.md)"
     assert missing(text, ROOT / "docs") == ["core.phases.gone", "core/nowhere.py", "gone.md"]
+    assert not_importable("```python\nfrom core.phases import fit, gone\n```\n") == ["core.phases.gone"]

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from core.cli import main
 from core.errors import NotFoundError
 from core.files.phase_models.archive import load_model, save_model
-from core.phases import phase_runs, predict
+from core.phases import phase_runs, predict, suggested_minimum_dwell, with_minimum_dwell
 from core.reading import read_traces
 from core.sequences import Step, Warmup, phase_sequences
 from core.workspace.sequences import SequenceAnalysis
@@ -30,15 +30,15 @@ def run(*arguments, code=0):
     return result
 
 
-def expected(model, csv, warmup=Warmup.SKIP):
+def expected(model, csv, warmup=Warmup.SKIP, dwell=0.0):
     loaded, traces = load_model(model), read_traces(csv)
-    runs = phase_runs(traces, predict(loaded, traces))
+    runs = phase_runs(traces, with_minimum_dwell(traces, predict(loaded, traces), dwell))
     bounds = np.searchsorted(runs.start, traces.offsets)
     return SequenceAnalysis(phase_sequences(runs, bounds, traces.ids, loaded.phases, warmup=warmup))
 
 
 def test_the_json_has_what_the_library_says(files):
-    said = json.loads(run(*files, "--memory", 2, "--json").stdout)
+    said = json.loads(run(*files, "--memory", 2, "--minimum-dwell", 0, "--json").stdout)
     analysis = expected(*files)
     graph = analysis.graph(2)
     assert said["executions"] == 6
@@ -51,6 +51,16 @@ def test_the_json_has_what_the_library_says(files):
         assert row["seen"] == graph.visits[graph.numbers[state]]
     assert set(said["packed"]) == set(analysis.sequences.ids)
     assert sum(stay["runs"] for stay in said["stays"]) == analysis.sequences.n_runs
+
+
+def test_short_segments_join_a_neighbour_as_on_the_page(files):
+    traces, model = read_traces(files[1]), load_model(files[0])
+    suggested = suggested_minimum_dwell(phase_runs(traces, predict(model, traces)), traces.period)
+    for options, minimum in (((), suggested), (("--minimum-dwell", 0), 0), (("--minimum-dwell", 60), 60)):
+        said = json.loads(run(*files, *options, "--json").stdout)
+        assert said["minimum_dwell"] == minimum
+        assert sum(stay["runs"] for stay in said["stays"]) == expected(*files, dwell=minimum).sequences.n_runs
+    assert "segments shorter than 1 min 00 s merged" in run(*files, *options).stdout
 
 
 def test_warm_up_may_count_like_a_phase(files):
