@@ -427,14 +427,14 @@ def sequences(
 ) -> SequenceReport:
     """Find the sequences of a trace file; `notify` is as in `core.cli.offline_files.applied`.
 
-    The minimum dwell time is in seconds; None is what the segments suggest, as on the Sequences page, and 0 for
-    a published AI4DL model.
+    The minimum dwell time is in seconds; None is what the segments suggest, as on the Sequences page, and 0
+    for a published AI4DL model.
 
     Raises
     ------
     InputError
-        If a choice is none of those offered, the minimum dwell time is out of bounds, or nothing of the file can
-        be used.
+        If a choice is none of those offered, the minimum dwell time is out of bounds, or nothing of the file
+        can be used.
     MismatchError
         If the model does not fit the traces.
     """
