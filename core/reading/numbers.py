@@ -120,7 +120,7 @@ def find_style_and_evidence_of_rows(rows: Iterable[Iterable[str]]) -> tuple[Numb
 
 @lru_cache(maxsize=2)
 def _of_rows(rows: tuple[tuple[str, ...], ...]) -> tuple[NumberStyle, bool]:
-    return find_style_and_evidence(cell for row in rows for cell in row)
+    return find_style_and_evidence(cell for row in rows for cell in row if cell)
 
 
 def find_style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:

@@ -140,10 +140,9 @@ class TableBuilder:
         self._units = {one.column: file_unit(one.unit_key) for one in self.mapping.features}
         self._flawed: dict[str, list[IntArray]] = {}
 
-    def add_cells(self, columns: Sequence[Sequence[str]], rows: Sequence[int]) -> None:
-        """Take in a part: one sequence of cells per column of the header, and the row numbers."""
-        wanted = {name: columns[self.header.index(name)] for name in self.mapping.columns}
-        self.add({name: pa.array(cells, pa.string()) for name, cells in wanted.items()}, rows)
+    def add_cells(self, columns: Mapping[str, Sequence[str]], rows: Sequence[int]) -> None:
+        """Take in a part: the cells of the mapped columns, and the row numbers."""
+        self.add({name: pa.array(cells, pa.string()) for name, cells in columns.items()}, rows)
 
     def add(self, columns: Mapping[str, Cells], rows: Sequence[int], *, is_strict: bool = False) -> None:
         """Take in a part: its mapped columns, and the row numbers.

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from core.traces.model import Feature, FloatArray, IntArray, TraceSet
 
 
+MAX_DEPTH = 64
+"""The number of parts of a path that are looked at."""
 MAX_CANDIDATES = 5
 """The number of largest executions to compare with the sum of all smaller ones."""
 MIN_TIMES = 10
@@ -48,10 +50,9 @@ def find_sums(traces: TraceSet) -> Iterator[str]:
     inner = [name for name in traces.ids if "/" in name]
     ids = set(traces.ids) if inner else set()
     for name in inner:
-        parts = name.split("/")
-        above = next(
-            (one for i in range(1, len(parts)) if (one := "/".join(parts[:i]) or "/") in ids - {name}), None
-        )
+        parts = name.split("/", MAX_DEPTH)
+        names_above = ("/".join(parts[:i]) or "/" for i in range(1, len(parts)))
+        above = next((one for one in names_above if one in ids and one != name), None)
         if above is not None:
             yield f"“{above}” is beside “{name}”: is it the sum of what is in it?"
             return

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -147,6 +148,91 @@ def test_a_small_table_takes_no_time(make, tmp_path):
     inspect_file(path)
     seconds, size = cost_of(lambda: read_with_report(path))
     assert seconds <= MOST_SECONDS
+    assert size <= MOST_BYTES
+
+
+def prometheus(series):
+    """A response with two samples of each series, at times of its own."""
+    result = [
+        {"metric": labels, "values": [[1.7e9 + 0.01 * i, "1"], [1.7e9 + 0.01 * i + 10, "2"]]}
+        for i, labels in enumerate(series)
+    ]
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}})
+
+
+def long(rows):
+    return "timestamp,metric,pod,value\n" + "".join(
+        f"{1.7e9 + 0.01 * i},{row},1\n" for i, row in enumerate(rows)
+    )
+
+
+def wide(names):
+    """A table of which each column has one cell, at a time of its own."""
+    return f"Time,{','.join(names)}\n" + "".join(
+        f"{1_700_000_000 + i}{',' * i},0.5{',' * (len(names) - 1 - i)}\n" for i in range(len(names))
+    )
+
+
+def pidstat(n):
+    """Frames of one process, between the first and the last with many."""
+    header = "UID PID %usr %system %guest %wait %CPU CPU Command"
+    stamps = [f"{i // 3600:02d}:{i // 60 % 60:02d}:{i % 60:02d}" for i in range(n)]
+    frames = (
+        f"{stamp} {header}\n"
+        + "".join(f"{stamp} 0 {p} 1 0 0 0 1 1 c{p}\n" for p in (range(n) if i in (0, n - 1) else (0,)))
+        for i, stamp in enumerate(stamps)
+    )
+    return "Linux 5.15.0 (h) 01/15/2026 _x86_64_ (8 CPU)\n\n" + "\n".join(frames)
+
+
+SERIES = {
+    "metrics, JSON": lambda: prometheus({"__name__": f"m{i}_bytes", "pod": "p"} for i in range(4_000)),
+    "devices, JSON": lambda: prometheus(
+        {"__name__": "container_network_receive_bytes_total", "pod": "p", "device": f"d{i}"}
+        for i in range(4_000)
+    ),
+    "keys of labels, JSON": lambda: prometheus(
+        {"__name__": "cpu", "pod": "p", f"k{i}": f"d{i}"} for i in range(4_000)
+    ),
+    "paths of groups, JSON": lambda: prometheus(
+        {"__name__": "cpu", "id": f"/{'a/' * 40_000}{i}"} for i in range(5)
+    ),
+    "metrics, CSV": lambda: long(f"m{i}_bytes,p" for i in range(6_000)),
+    "metrics of pods, CSV": lambda: long(f"m{i}_bytes,p{i}" for i in range(6_000)),
+    "containers in columns": lambda: wide([f"cpu train-{i}" for i in range(700)]),
+    "metrics of pods in columns": lambda: "\n".join(
+        (
+            f"Time,{','.join(f'm{i}_bytes{{pod=p{i}}}' for i in range(4_000))}",
+            *(f"{t}{',1' * 4_000}" for t in range(9)),
+        )
+    ),
+    "minima in columns": lambda: "\n".join(
+        (f"Time,{','.join(f'x {i} min' for i in range(8_000))}", *(f"{t}{',1' * 8_000}" for t in range(3)))
+    ),
+    "pods with a container": lambda: (
+        "timestamp,pod,container,cpu_cores,memory_bytes\n"
+        + "".join(f"{1_700_000_000 + i},p{i // 2},c{i // 2},0.5,5000000\n" for i in range(24_000))
+    ),
+    "keys, JSON lines": lambda: "\n".join(
+        json.dumps({"time": 1_700_000_000 + i, "cpu_cores": 0.5, f"k{i}": 1}) for i in range(15_000)
+    ),
+    "idle processes": lambda: pidstat(4_000),
+}
+
+
+@pytest.mark.parametrize("make", SERIES.values(), ids=SERIES)
+def test_series_with_times_of_their_own_take_no_time(make, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(make())
+    assert path.stat().st_size < MIB
+
+    def read():
+        inspect_file(path)
+        with suppress(InputError):
+            read_with_report(path)
+
+    seconds, size = cost_of(read)
+    assert seconds <= 2 * MOST_SECONDS  # it is opened twice
     assert size <= MOST_BYTES
 
 

@@ -244,7 +244,9 @@ def add_lines(builder: TableBuilder, lines: Lines, head: CsvDialect, skip: int |
     for chunk, numbers in _iterate_chunks(
         lines, head, builder.log, head.header_lines if skip is None else skip
     ):
-        builder.add_cells(list(zip(*chunk, strict=True)), numbers)
+        columns = list(zip(*chunk, strict=True))
+        wanted = {name: columns[head.header.index(name)] for name in builder.mapping.columns}
+        builder.add_cells(wanted, numbers)
 
 
 class Lines:

@@ -348,6 +348,17 @@ def _all_numbers(cells: list[str]) -> bool:
     return bool(filled) and (data == len(filled) or (data >= 2 and data == len(filled) - 1))
 
 
+def require_few_columns(count: int, row: int) -> None:
+    """Check the number of columns of a table that begins in a row.
+
+    Raises InputError if there are more than `MAX_COLUMNS`, each of which is looked at several times.
+    """
+    if count > MAX_COLUMNS:
+        raise InputError(
+            f"Row {row} has {count:,} columns.", f"Keep the columns that matter, at most {MAX_COLUMNS:,}."
+        )
+
+
 def _make_names(
     cells: list[str], body: list[tuple[int, list[str]]], problems: list[Problem]
 ) -> tuple[str, ...]:
@@ -355,10 +366,7 @@ def _make_names(
     names = [cell.strip().strip("\ufeff").lstrip("#").strip() for cell in cells]
     while len(names) > 1 and not names[-1] and not any(_get_cell(row, len(names) - 1) for _, row in body):
         names.pop()
-    if len(names) > MAX_COLUMNS:
-        raise InputError(
-            f"Row 1 has {len(names):,} columns.", f"Keep the columns that matter, at most {MAX_COLUMNS:,}."
-        )
+    require_few_columns(len(names), 1)
     unnamed = [i for i, name in enumerate(names) if not name]
     for i in unnamed:
         names[i] = f"column {i + 1}"

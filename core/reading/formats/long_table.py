@@ -17,7 +17,13 @@ from core.reading.dates import is_date
 from core.reading.formats.base import Format, Source, open_content
 from core.reading.formats.csv import MAX_LINE, CsvSource
 from core.reading.formats.csv_dialect import EVIDENCE_ROWS
-from core.reading.formats.series_table import SeriesTable, code_names, gather_series, select_container_series
+from core.reading.formats.series_table import (
+    SeriesTable,
+    code_names,
+    gather_series,
+    select_container_series,
+    select_preview_rows,
+)
 from core.reading.mapping import ColumnMapping, MappedColumn
 from core.reading.numbers import (
     AS_WRITTEN,
@@ -191,7 +197,7 @@ class LongSource(PivotedTable):
                 continue
             execution, metric = pairs[one]
             seen.setdefault((execution, cell(row, shape.time)), {})[metric] = cell(row, shape.value)
-        rows = tuple((*key, *(cells.get(one, "") for one in metrics)) for key, cells in seen.items())
+        rows = preview_rows(list(seen), list(seen.values()), metrics)
         header = ("execution", "timestamp", *metrics)
         return cls(
             path=source.path, header=header, rows=rows, problems=source.problems, source=source, shape=shape
@@ -215,6 +221,18 @@ class LongSource(PivotedTable):
             progress,
         )
         return _table(long, shape).raw(mapping, self.path.name, self.header, long)
+
+
+def preview_rows(
+    keys: Sequence[tuple[str, ...]], cells_by_metric: Sequence[Mapping[str, str]], metrics: Sequence[str]
+) -> tuple[tuple[str, ...], ...]:
+    """Return the rows of a preview: the key of each, such as execution and time, and a cell per metric."""
+    rows_by_metric: dict[str, list[int]] = {metric: [] for metric in metrics}
+    for row, cells in enumerate(cells_by_metric):
+        for metric in cells:
+            rows_by_metric[metric].append(row)
+    selected = select_preview_rows(range(len(keys)), rows_by_metric)
+    return tuple((*keys[i], *(cells_by_metric[i].get(one, "") for one in metrics)) for i in selected)
 
 
 def _find_later_series(

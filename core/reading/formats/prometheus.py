@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from core.reading.formats.base import (
     open_content,
     read_head,
 )
-from core.reading.formats.series_table import Series, pivot_series
+from core.reading.formats.series_table import ROWS_OF_METRIC, Series, pivot_series, select_preview_rows
 from core.reading.guessing import guess_mapping
 from core.reading.guessing.cpu_and_memory_columns import LOOPBACK
 from core.reading.guessing.order import find_distinguishing_columns, is_identity_name
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from core.reading.mapping import ColumnMapping
     from core.reading.table import RawTable
     from core.reading.tool_facts import TableHead
+    from core.traces.model import IntArray
 
 
 def recognise(head: TableHead) -> ColumnMapping | None:
@@ -117,7 +120,7 @@ def _metric(mapped: MappedColumn, memory: str | None) -> MappedColumn:
 
 
 MAX_JSON = 2 * 2**30
-SAMPLE_ROWS, ROWS_OF_METRIC = 50, 10
+SAMPLE_ROWS = 50
 MAX_BARE = 2**26
 """Bytes that are looked at of series without their response."""
 MAX_SEARCHED_BYTES = 2**28
@@ -148,11 +151,11 @@ class PrometheusSource(Source):
             found = _find_series(path)
         table = pivot_series(found, None)
         header = ("execution", "timestamp", *table.metrics)
-        rows = []
-        for i in _select_rows(table):
-            name = table.executions.names[table.executions.codes[i]]
-            values = (repr(float(column[i])) for column in table.columns)
-            rows.append((name, repr(float(table.time[i])), *values))
+        selected = _select_rows(table)
+        executions = [table.executions.names[code] for code in table.executions.codes[selected]]
+        columns = (table.time[selected], *table.cells(selected))
+        numbers = [["" if math.isnan(one) else repr(one) for one in column.tolist()] for column in columns]
+        rows = list(zip(executions, *numbers, strict=True))
         types = ("text", *(["number"] * (len(header) - 1)))
         return cls(path=path, header=header, rows=tuple(rows), types=types)
 
@@ -331,12 +334,14 @@ def _parse_first_samples(labels: dict[str, str], text: bytes) -> Series:
     return Series(labels, table[:, 0], table[:, 1])
 
 
-def _select_rows(table: SeriesTable) -> list[int]:
+def _select_rows(table: SeriesTable) -> IntArray:
     """The first rows, and the first of every metric."""
-    rows = set(range(min(SAMPLE_ROWS, len(table.time))))
-    for values in table.columns:
-        rows |= set(np.flatnonzero(np.isfinite(values))[:ROWS_OF_METRIC].tolist())
-    return sorted(rows)
+    rows_by_metric = {}
+    for metric, (start, end) in zip(table.metrics, pairwise(table.bounds.tolist()), strict=True):
+        places = table.places[start:end][np.isfinite(table.values[start:end])]
+        rows_by_metric[metric] = places[:ROWS_OF_METRIC].tolist()
+    first = set(range(min(SAMPLE_ROWS, len(table.time)))).union(*rows_by_metric.values())
+    return np.array(select_preview_rows(sorted(first), rows_by_metric))
 
 
 FORMATS = (

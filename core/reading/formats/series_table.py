@@ -6,12 +6,17 @@ that only keeps its network open (``POD``). If a pod's containers are read, thes
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.errors import InputError, format_names
+from core.reading.guessing.cpu_and_memory_columns import guess_other_role, guess_usage_role
 from core.reading.guessing.order import is_identity_name
 from core.reading.table import CodedColumn, RawTable
 from core.traces.model import Role
@@ -19,8 +24,9 @@ from core.traces.validation import MAX_ROWS, problem
 from core.units import TIME_FACTORS, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Mapping, Sequence
 
+    from core.reading.cleaning.rows import Mask
     from core.reading.mapping import ColumnMapping
     from core.traces.model import FloatArray, IntArray
     from core.traces.validation import Problem
@@ -30,6 +36,7 @@ _POD = ("pod", "pod_name", "pod_id")
 _CONTAINER = ("container", "container_name")
 _EXPORTED = "exported_"
 """The prefix of labels of a container measured by another one, such as a job's GPUs by DCGM's exporter."""
+_EXPORTED_KEYS = tuple(f"{_EXPORTED}{key}" for key in (*_POD, *_CONTAINER))
 _ALONE = ("name", "container_label_com_docker_compose_service", "run", "run_id", "Series", "series", "id",
           "Hostname", "hostname", "instance")  # fmt: skip
 # parts of one container, each with a column
@@ -124,14 +131,17 @@ def _group_targets(labels: Mapping[int, Mapping[str, str]], metrics: Sequence[st
 
 def _find_repeated(same: Sequence[int], spans: Sequence[tuple[float, float]]) -> list[int]:
     """Find the series that measure a time for which an earlier one has samples; others continue it."""
-    kept_spans: list[tuple[float, float]] = []
+    if not spans:
+        return list(same[1:])
+    kept_spans: list[tuple[float, float]] = []  # in order, without overlaps
     repeated = []
     for i in same:
-        begin, end = spans[i] if spans else (0.0, 0.0)
-        if any(begin <= last and first <= end for first, last in kept_spans):
+        begin, end = spans[i]
+        place = bisect_right(kept_spans, (end, math.inf))
+        if place and begin <= kept_spans[place - 1][1]:
             repeated.append(i)
-        else:
-            kept_spans.append((begin, end))
+        elif begin <= end:  # a series without samples measures no time
+            kept_spans.insert(place, (begin, end))
     return repeated
 
 
@@ -150,15 +160,13 @@ def _groups(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -> dict
     """
     are_groups = [_is_group(one) for one in labels]
     labelled_metrics = {metric for metric, group in zip(metrics, are_groups, strict=True) if not group}
-    ids = {one["id"] for one in labels if one.get("id", "").startswith("/")}
-    ancestors = {
-        f"{'/'.join(parts[:i])}/" for parts in (one.split("/") for one in ids) for i in range(1, len(parts))
-    }
+    paths = sorted({f"{one['id'].rstrip('/')}/" for one in labels if one.get("id", "").startswith("/")})
+    # of sorted paths, the next one is below a path that has any below it
+    above = {path for path, after in pairwise(paths) if after.startswith(path)}
     return {
         i: None
         for i, (one, metric) in enumerate(zip(labels, metrics, strict=True))
-        if are_groups[i]
-        and (metric in labelled_metrics or (f"{one['id'].rstrip('/')}/" in ancestors and len(ids) > 1))
+        if are_groups[i] and (metric in labelled_metrics or f"{one['id'].rstrip('/')}/" in above)
     }
 
 
@@ -213,9 +221,9 @@ def _find_name(labels: Mapping[str, str]) -> str:
     return problems or next((labels[key] for key in _ALONE if labels.get(key)), "")
 
 
-def format_labels(labels: Mapping[str, str], keys: Iterable[str]) -> str:
+def format_labels(labels: Mapping[str, str], keys: Collection[str]) -> str:
     """Return a name from several labels: ``container=a, pod=b``."""
-    return ", ".join(f"{key}={labels[key]}" for key in sorted(keys) if labels.get(key)) or "all"
+    return ", ".join(f"{key}={labels[key]}" for key in sorted(labels) if key in keys and labels[key]) or "all"
 
 
 def name_series(
@@ -230,20 +238,19 @@ def name_series(
         return names, _find_unclear_labels(
             [("", metric) for _, metric in nameless], [one for one, _ in nameless], keys
         )
-    keys = {key for one in labels for key in one}
-    varying_keys = {
-        key
-        for key in keys
-        if len({one[key] for one in labels if one.get(key)}) > 1 or _distinguishes(names, labels, key)
-    }
-    parts = [key for key in _PARTS if key in varying_keys and _distinguishes(names, labels, key)]
+    texts_by_key: dict[str, set[str]] = {}
+    for key, text in {(key, text) for one in labels for key, text in one.items() if text}:
+        texts_by_key.setdefault(key, set()).add(text)
+    distinguishing_keys = _find_distinguishing_keys(names, labels)
+    varying_keys = {key for key, texts in texts_by_key.items() if len(texts) > 1} | distinguishing_keys
+    parts = [key for key in _PARTS if key in distinguishing_keys]
     names = [
         (name, f"{metric} {' '.join(_format_parts(one, parts[:1]))}".strip())
         for (name, metric), one in zip(names, labels, strict=True)
     ]
     if len(set(names)) == len(names):
         return names, ()
-    other_keys = [key for key in varying_keys if key not in parts[:1]]
+    other_keys = varying_keys.difference(parts[:1])
     labelled_names = [
         (format_labels(one, other_keys), metric) for one, (_, metric) in zip(labels, names, strict=True)
     ]
@@ -254,16 +261,15 @@ def _find_unclear_labels(
     names: Sequence[tuple[str, str]], labels: Sequence[Mapping[str, str]], keys: Collection[str]
 ) -> tuple[Problem, ...]:
     """Report that series differ in a label that may not identify executions."""
-    containers_by_pod = [key for key in keys if is_identity_name(key) and key not in (*_SCRAPED, *_RESTARTED)]
+    known_keys = {key for key in keys if is_identity_name(key) and key not in (*_SCRAPED, *_RESTARTED)}
     by_known = [
-        (name, *(one.get(key) for key in containers_by_pod)) for name, one in zip(names, labels, strict=True)
+        (name, frozenset(item for item in one.items() if item[0] in known_keys))
+        for name, one in zip(names, labels, strict=True)
     ]
     if len(set(by_known)) == len(by_known):
         return ()
-    unknown = next(
-        (key for key in sorted(set(keys) - set(containers_by_pod)) if _distinguishes(by_known, labels, key)),
-        None,
-    )
+    unknown_keys = _find_distinguishing_keys(by_known, labels) & (set(keys) - known_keys)
+    unknown = min(unknown_keys, default=None)
     if unknown is None:
         return ()
     texts = sorted({one[unknown] for one in labels if one.get(unknown)})
@@ -271,12 +277,14 @@ def _find_unclear_labels(
     return (problem("unclear_label", message, column=unknown, count=len(texts)),)
 
 
-def _distinguishes(names: Sequence[Hashable], labels: Sequence[Mapping[str, str]], key: str) -> bool:
-    """Whether a label differs between series of the same execution and metric."""
-    seen: dict[Hashable, set[str | None]] = {}
+def _find_distinguishing_keys(names: Sequence[Hashable], labels: Sequence[Mapping[str, str]]) -> set[str]:
+    """Find the labels that differ between series of the same name, or that only some of them have."""
+    n_series = Counter(names)
+    texts: dict[tuple[Hashable, str], list[str]] = {}
     for name, one in zip(names, labels, strict=True):
-        seen.setdefault(name, set()).add(one.get(key))
-    return any(len(values) > 1 for values in seen.values())
+        for key, text in one.items():
+            texts.setdefault((name, key), []).append(text)
+    return {key for (name, key), found in texts.items() if len(found) < n_series[name] or len(set(found)) > 1}
 
 
 def _format_parts(labels: Mapping[str, str], keys: Sequence[str]) -> list[str]:
@@ -314,7 +322,7 @@ def _pod_and_container(labels: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _is_exported(labels: Mapping[str, str]) -> bool:
-    return any(labels.get(f"{_EXPORTED}{key}") for key in (*_POD, *_CONTAINER))
+    return any(map(labels.get, _EXPORTED_KEYS))
 
 
 @dataclass(frozen=True)
@@ -332,18 +340,40 @@ class Series:
 
 @dataclass(frozen=True)
 class SeriesTable:
-    """Rows by container and time, a column per metric.
+    """Rows by container and time, with a value in the columns of some metrics.
 
-    `merged` are rows whose value another one replaced, `left_out` reports omitted series.
+    A metric may have times of its own, so that most cells are empty; only `values` with a cell are stored,
+    metric by metric: `bounds` are the limits of each metric's values, shape (n_metrics + 1,), and `places`
+    the row of each value. `merged` are rows whose value another one replaced, `left_out` reports omitted
+    series.
     """
 
     executions: CodedColumn
     time: FloatArray
     metrics: tuple[str, ...]
-    columns: tuple[FloatArray, ...]
+    values: FloatArray
+    places: IntArray
+    bounds: IntArray
     rows: IntArray
     merged: IntArray
     left_out: tuple[Problem, ...] = ()
+
+    def column(self, metric: int) -> FloatArray:
+        """Return the values of a metric by its position, shape (n_rows,), NaN in empty cells."""
+        part = slice(self.bounds[metric], self.bounds[metric + 1])
+        column = np.full(len(self.time), np.nan)
+        column[self.places[part]] = self.values[part]
+        return column
+
+    def cells(self, rows: IntArray) -> FloatArray:
+        """Return the values of all metrics in some rows, shape (n_metrics, n_selected)."""
+        position = np.full(len(self.time), -1)
+        position[rows] = np.arange(len(rows))
+        column, metric = position[self.places], np.repeat(np.arange(len(self.metrics)), np.diff(self.bounds))
+        is_selected = column >= 0
+        cells = np.full((len(self.metrics), len(rows)), np.nan)
+        cells[metric[is_selected], column[is_selected]] = self.values[is_selected]
+        return cells
 
     def raw(
         self, mapping: ColumnMapping, name: str, header: Sequence[str], long: RawTable | None = None
@@ -353,7 +383,8 @@ class SeriesTable:
         Raises InputError if the mapping names a missing column, or maps one to something that it cannot be.
         """
         mapping.require(("execution", "timestamp", *self.metrics))
-        wrong = [one.column for one in mapping.features if one.column not in self.metrics]
+        place = {metric: i for i, metric in enumerate(self.metrics)}
+        wrong = [one.column for one in mapping.features if one.column not in place]
         wrong += mapping.attributes
         for taken, has_name in ((mapping.execution, "execution"), (mapping.time, "timestamp")):
             if taken is not None and taken != has_name:
@@ -363,17 +394,21 @@ class SeriesTable:
                 f"Column “{wrong[0]}” of “{name}” cannot be mapped: it is execution, timestamp or a metric.",
                 "Map only metrics to features, and no attributes.",
             )
-        place = {metric: i for i, metric in enumerate(self.metrics)}
-        table = self._with_steps(mapping)
-        n = len(table.time)
+        columns = [self.column(place[one.column]) for one in mapping.features]
+        codes, time, rows = self.executions.codes, self.time, self.rows
+        is_loss_only = self._hold_losses(mapping, columns)
+        if is_loss_only is not None:
+            columns = [values[~is_loss_only] for values in columns]
+            codes, time, rows = codes[~is_loss_only], time[~is_loss_only], rows[~is_loss_only]
+        n = len(time)
         return RawTable(
             n_rows=n,
-            executions=table.executions
+            executions=CodedColumn(codes, self.executions.names)
             if mapping.execution
             else CodedColumn.constant(name.partition(".")[0], n),
-            time=table.time if mapping.time else None,
-            columns=tuple(table.columns[place[one.column]] for one in mapping.features),
-            rows=table.rows,
+            time=time if mapping.time else None,
+            columns=tuple(columns),
+            rows=rows,
             rows_read=n if long is None else long.rows_read - long.n_rows + n,
             problems=(
                 *(() if long is None else long.problems),
@@ -382,38 +417,30 @@ class SeriesTable:
             ),
         )
 
-    def _with_steps(self, mapping: ColumnMapping) -> SeriesTable:
-        """Return the table without rows of only a loss; later rows carry the last loss.
+    def _hold_losses(self, mapping: ColumnMapping, columns: list[FloatArray]) -> Mask | None:
+        """Carry losses to later rows; return which rows have only a loss, None if they are to stay.
 
         A program logs its loss at the end of a step, its tracker logs the machine's metrics at other times.
         """
-        where = {metric: i for i, metric in enumerate(self.metrics)}
-        losses = [where[one.column] for one in mapping.features if one.role is Role.LOSS]
-        other_keys = [where[one.column] for one in mapping.features if one.role is not Role.LOSS]
-        if not losses or not other_keys:
-            return self
-        sampled = np.isfinite([self.columns[i] for i in other_keys]).any(axis=0)
-        logged = np.isfinite([self.columns[i] for i in losses]).any(axis=0)
-        containers_by_pod = np.bincount(self.executions.codes, sampled, len(self.executions.names)) > 0
-        is_loss_only = logged & ~sampled & containers_by_pod[self.executions.codes]
+        losses = [i for i, one in enumerate(mapping.features) if one.role is Role.LOSS]
+        others = [i for i, one in enumerate(mapping.features) if one.role is not Role.LOSS]
+        if not losses or not others:
+            return None
+        sampled = np.isfinite([columns[i] for i in others]).any(axis=0)
+        logged = np.isfinite([columns[i] for i in losses]).any(axis=0)
+        is_sampled = np.bincount(self.executions.codes, sampled, len(self.executions.names)) > 0
+        is_loss_only: Mask = logged & ~sampled & is_sampled[self.executions.codes]
         if not is_loss_only.any():
-            return self
+            return None
         starts = np.searchsorted(self.executions.codes, self.executions.codes)
-        columns = [
-            (_hold_last(values, starts) if i in losses else values)[~is_loss_only]
-            for i, values in enumerate(self.columns)
-        ]
-        return replace(
-            self,
-            executions=CodedColumn(self.executions.codes[~is_loss_only], self.executions.names),
-            time=self.time[~is_loss_only],
-            columns=tuple(columns),
-            rows=self.rows[~is_loss_only],
-        )
+        for i in losses:
+            columns[i] = _hold_last(columns[i], starts)
+        return is_loss_only
 
     def _report_late_metrics(self, header: Sequence[str]) -> tuple[Problem, ...]:
         """Report the metrics missing in the file's first part, which could not be mapped."""
-        late = [metric for metric in self.metrics if metric not in header]
+        known = frozenset(header)
+        late = [metric for metric in self.metrics if metric not in known]
         if not late:
             return ()
         message = f"{format_names(late[:4])} first appear{'s' if len(late) == 1 else ''} too late to be seen."
@@ -478,21 +505,40 @@ def gather_series(
     new[1:] = (np.diff(owner) != 0) | (np.diff(moment) != 0)
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.cumsum(new) - 1
-    n = int(new.sum())
-    columns, merged = [], []
-    for code in range(len(metrics.names)):
-        rows_of_metric = np.flatnonzero(metrics.codes == code)
-        column = np.full(n, np.nan)
-        column[place[rows_of_metric]] = values[rows_of_metric]
-        columns.append(column)
-        # the last of several values in one place replaces the others
-        _, last = np.unique(place[rows_of_metric][::-1], return_index=True)
-        merged.append(np.delete(rows_of_metric, len(rows_of_metric) - 1 - last))
+    cells = metrics.codes * np.int64(new.sum()) + place
+    by_cell = np.argsort(cells, kind="stable")
+    # the last of several values in one cell replaces the others
+    is_last = np.ones(len(cells), dtype=bool)
+    is_last[:-1] = np.diff(cells[by_cell]) != 0
+    kept = by_cell[is_last]
     return SeriesTable(
         CodedColumn(owner[new], executions.names),
         moment[new],
         metrics.names,
-        tuple(columns),
+        values[kept],
+        place[kept],
+        np.searchsorted(metrics.codes[kept], np.arange(len(metrics.names) + 1)),
         rows[order][new],
-        rows[np.concatenate(merged)] if merged else rows[:0],
+        rows[by_cell[~is_last]],
     )
+
+
+MAX_PREVIEW_CELLS, MIN_PREVIEW_ROWS, ROWS_OF_METRIC = 200_000, 20, 10
+
+
+def select_preview_rows(
+    candidates: Sequence[int], rows_by_metric: Mapping[str, Sequence[int]]
+) -> Sequence[int]:
+    """Select the rows of a preview: all, or the first ones of some metrics if that were too many cells.
+
+    Where thousands of metrics have times of their own, their rows grow with the square of their number. The
+    rows of metrics that are called usage come first.
+    """
+    max_rows = max(MIN_PREVIEW_ROWS, MAX_PREVIEW_CELLS // max(len(rows_by_metric), 1))
+    if len(candidates) <= max_rows:
+        return candidates
+    ranked = []
+    for metric, rows in rows_by_metric.items():
+        is_other = guess_usage_role(metric) is None and guess_other_role(metric) is Role.OTHER
+        ranked += [(is_other, number, row) for number, row in enumerate(rows[:ROWS_OF_METRIC])]
+    return sorted(islice(dict.fromkeys(row for _, _, row in sorted(ranked)), max_rows))

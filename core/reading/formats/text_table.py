@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from core.errors import InputError
 from core.reading.dates import is_clock, is_date
 from core.reading.formats.base import Format, Source, open_text, strip_escapes
+from core.reading.formats.csv_dialect import require_few_columns
 from core.reading.table import TableBuilder
-from core.traces.validation import ProblemLog
+from core.traces.validation import ProblemLog, problem
 from core.units import plural
 
 if TYPE_CHECKING:
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
     from core.reading.mapping import ColumnMapping
     from core.reading.table import RawTable
     from core.reading.tool_facts import ToolFacts
+    from core.traces.validation import Problem
 
 
 SAMPLE_ROWS = 50
 HEAD_LINES = 4_000
 CHUNK_ROWS = 20_000
 MAX_LINE = 2**20
+MAX_LATE_COLUMNS = 20
+MAX_IDLE_ROWS, MAX_IDLE_RATIO = 100_000, 20
 
 
 class Line(NamedTuple):
@@ -123,6 +127,9 @@ class IdleRows:
 
     Between two rows of a process it had no CPU, and the memory of the earlier one, in every frame that was
     printed. Before its first row and after its last one it may not have run.
+
+    A file of short frames and many processes that were idle between two of them could stand for any number of
+    rows; behind `MAX_IDLE_ROWS` and `MAX_IDLE_RATIO` rows for each that is printed, the rest are gaps.
     """
 
     def __init__(self, log: ProblemLog, *, prints_idle: bool) -> None:
@@ -130,7 +137,7 @@ class IdleRows:
         self._frames: dict[str, list[str]] = {}
         self._place: dict[tuple[str, str], int] = {}
         self._latest: dict[tuple[str, str, str], Row] = {}
-        self._count = 0
+        self._count = self._printed = self._omitted = 0
 
     def begin_frame(self, stamp: str, host: str = "") -> None:
         """Begin the answers of another time of a host."""
@@ -145,10 +152,14 @@ class IdleRows:
         key = (host, row.cells["command"], row.cells["pid"])
         before = self._latest.get(key)
         self._latest[key] = row
+        self._printed += 1
         if before is not None and not self._prints_idle:
             first, last = (self._place[host, one.cells["timestamp"]] for one in (before, row))
             for stamp in self._frames[host][first + 1 : last]:
                 if active is not None and stamp not in active:
+                    continue
+                if self._count >= MAX_IDLE_ROWS + MAX_IDLE_RATIO * self._printed:
+                    self._omitted += 1
                     continue
                 self._count += 1
                 yield Row(row.number, before.cells | {"timestamp": stamp, "cpu_percent": "0"})
@@ -159,6 +170,9 @@ class IdleRows:
         if self._count:
             message = f"{plural(self._count, 'row')} of processes that were idle and not printed."
             self._log.add("idle_rows", message, count=self._count)
+        if self._omitted:
+            message = f"{plural(self._omitted, 'row')} of processes that were idle for long and not printed."
+            self._log.add("gap", message, count=self._omitted)
 
 
 def read_lines(path: Path, skip: int = 0) -> Iterator[Line]:
@@ -209,7 +223,7 @@ class TextTable(Source):
     ) -> TextTable:
         """Parse the first lines.
 
-        Raises InputError if they hold no sample of the `expected` output.
+        Raises InputError if they hold no sample of the `expected` output, or too many columns.
         """
         log = _report_preamble(start.skip)
         first = list(parser(islice(lines(start.path, start.skip), HEAD_LINES), log))
@@ -220,6 +234,7 @@ class TextTable(Source):
                 "Check that the command ran long enough to write measurements.",
             )
         header = tuple(dict.fromkeys(name for row in first for name in row.cells))
+        require_few_columns(len(header), first[0].number)
         sample = tuple(tuple(row.cells.get(name, "") for name in header) for row in first[:SAMPLE_ROWS])
         return cls(
             path=start.path, header=header, rows=sample, problems=log.problems,
@@ -231,23 +246,32 @@ class TextTable(Source):
         log = _report_preamble(self.skip)
         builder = TableBuilder(mapping, self.header, log)
         rows, total = self.parser(self.lines(self.path, self.skip), log), 0
+        known, late = frozenset(self.header), dict[str, list[int]]()
         while chunk := list(islice(rows, CHUNK_ROWS)):
-            self._report_late_columns(chunk, log)
-            columns = [[row.cells.get(name, "") for row in chunk] for name in self.header]
+            for row in chunk:
+                for name in row.cells:
+                    if name not in known:
+                        late.setdefault(name, []).append(row.number)
+            columns = {name: [row.cells.get(name, "") for row in chunk] for name in mapping.columns}
             builder.add_cells(columns, [row.number for row in chunk])
             total += len(chunk)
             if progress is not None:
                 progress(total / (total + CHUNK_ROWS), f"Reading row {chunk[-1].number:,}")
+        log.extend(_report_late_columns(late))
         raw = builder.table(self.path.name.split(".")[0])
         merged = sum(one.count for one in log.problems if one.kind == "duplicate_time")
         return replace(raw, rows_read=raw.rows_read + merged)
 
-    def _report_late_columns(self, rows: Iterable[Row], log: ProblemLog) -> None:
-        """Report columns that the first rows do not have."""
-        known = set(self.header)
-        for number, name in ((row.number, name) for row in rows for name in row.cells.keys() - known):
-            message = f"Column “{name}” first appears in row {number}, too late to be seen."
-            log.add("late_column", message, row=number, column=name)
+
+def _report_late_columns(rows_by_column: dict[str, list[int]]) -> Iterator[Problem]:
+    """Yield a problem for each column that the first rows do not have; many of them share one."""
+    for name, rows in islice(rows_by_column.items(), MAX_LATE_COLUMNS):
+        message = f"Column “{name}” first appears in row {rows[0]}, too late to be seen."
+        yield problem("late_column", message, column=name, count=len(rows), rows=rows)
+    others = list(islice(rows_by_column.values(), MAX_LATE_COLUMNS, None))
+    if others:
+        message = f"{plural(len(others), 'further column')} appear from row {others[0][0]} on."
+        yield problem("late_column", message, count=sum(map(len, others)), row=others[0][0])
 
 
 def tool_format(  # noqa: PLR0913 - the fields of an entry

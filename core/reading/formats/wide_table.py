@@ -19,7 +19,7 @@ import numpy as np
 from core.errors import InputError, format_names
 from core.reading.formats.base import Format
 from core.reading.formats.csv import CsvSource
-from core.reading.formats.long_table import PivotedTable, check_written, parse_legend
+from core.reading.formats.long_table import PivotedTable, check_written, parse_legend, preview_rows
 from core.reading.formats.series_table import code_names, gather_series, select_container_series
 from core.reading.guessing.column_names import MAX_NAME_LENGTH, score_cpu_name, score_memory_name
 from core.reading.guessing.cpu_and_memory_columns import guess_other_role
@@ -334,17 +334,15 @@ def _rows(
     for name, (execution, metric) in series:
         columns.setdefault(execution, {})[metric] = cells[name]
     max_rows = max(20, 2_000 // max(len(columns), 1))
-    rows = []
-    for execution, is_present in columns.items():
-        times = cells[time] if time else [""] * len(next(iter(cells.values())))
+    times = cells[time] if time else [""] * max(map(len, cells.values()), default=0)
+    keys, rows = [], []
+    for execution, own_columns in columns.items():
         for i, time_cell in enumerate(times[:max_rows]):
-            values = [
-                is_present[metric][i] if metric in is_present and i < len(is_present[metric]) else ""
-                for metric in metrics
-            ]
-            if any(value.strip() not in EMPTY for value in values):
-                rows.append((execution, *((time_cell,) if time else ()), *values))
-    return tuple(rows)
+            values = {name: texts[i] for name, texts in own_columns.items() if i < len(texts)}
+            if any(value.strip() not in EMPTY for value in values.values()):
+                keys.append((execution, *((time_cell,) if time else ())))
+                rows.append(values)
+    return preview_rows(keys, rows, metrics)
 
 
 def _open(start: FileStart) -> WideSource:

@@ -157,7 +157,7 @@ def guess_mapping(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) ->
     columns = {name: Column(name, cells[name], style) for name in header}
     numeric = [name for name in header if columns[name].numeric]
     time_names = (*_TIME_NAMES, INDEX)
-    lowest = [name for name in header if _has_matching_max(name, header)]
+    lowest = _find_minima(header)
     time = _pick_first(
         [name for name in header if name not in lowest],
         time_names,
@@ -254,11 +254,12 @@ def _list_assumed_times(
     return (time,) if times.assumed or clock else ()
 
 
-def _has_matching_max(name: str, header: Sequence[str]) -> bool:
-    """Whether ``min`` at the end of a name means a minimum, because the same name with ``max`` exists."""
-    name_words = split_words(name)
-    return name_words[-1:] == ("min",) and any(
-        split_words(other) == (*name_words[:-1], "max") for other in header
+def _find_minima(header: Sequence[str]) -> frozenset[str]:
+    """Find the names whose ``min`` at the end is not minutes, because the same name with ``max`` exists."""
+    words_of = {name: split_words(name) for name in header}
+    maxima = {words[:-1] for words in words_of.values() if words[-1:] == ("max",)}
+    return frozenset(
+        name for name, words in words_of.items() if words[-1:] == ("min",) and words[:-1] in maxima
     )
 
 

@@ -270,9 +270,10 @@ def find_constant_columns(
     """Find the columns with one value in each execution, or a few round ones: sizes."""
     groups = [group for group in group_by_execution(executions, header, rows) if len(group) >= MIN_SAMPLES]
 
+    places = {name: place for place, name in reversed(list(enumerate(header)))}
+
     def constant(name: str, group: Sequence[Sequence[str]]) -> bool:
-        place = header.index(name)
-        found = [cell for row in group if (cell := row[place].strip()) not in EMPTY]
+        found = [cell for row in group if (cell := row[places[name]].strip()) not in EMPTY]
         kinds = set(found)
         if len(kinds) == 1:
             return kinds != {"0"}  # an idle container
