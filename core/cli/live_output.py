@@ -225,7 +225,7 @@ def _table(view: LiveView) -> RichTable:
 def _describe_trouble(row: ContainerRow, at: float | None) -> str:
     """A container's last end as the page shows it, in a line; empty if it just runs."""
     if row.trouble is None:
-        return ""
+        return f"{row.name}: {row.unreadable}" if row.unreadable else ""
     _, word, details = row.trouble
     passed = None if row.ended is None or row.is_running or at is None else max(at - row.ended, 0.0)
     parts = [word, details, "" if passed is None else f"{format_duration(passed)} ago"]

@@ -75,12 +75,12 @@ def views(workspace: Workspace, engine: str) -> Iterator[LiveView]:
     ConflictError
         If none comes.
     """
-    latest, deadline = time.time(), time.monotonic() + _FIRST_SAMPLE
+    latest, deadline = workspace.live.view.peek(engine).at, time.monotonic() + _FIRST_SAMPLE
     while True:
         view = workspace.live.view.request_view(engine)
         # the first sample of all knows no usage yet
         has_usage = not view.rows or any(row.cpu is not None for row in view.rows)
-        if view.at is not None and view.at > latest and has_usage:
+        if view.at is not None and view.at != latest and has_usage:
             latest, deadline = view.at, time.monotonic() + _FIRST_SAMPLE
             yield view
         if view.engine.state is not EngineState.READY:

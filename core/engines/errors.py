@@ -26,5 +26,9 @@ class ChangeRefused(ConflictError):  # noqa: N818 - it says what happened
     """The host refused a change, or applied another one."""
 
 
+class OddAnswer(ChangeRefused):
+    """The host answered about one container with something that cannot be read, or with an error."""
+
+
 class NotOurs(ChangeRefused, RefusedError):  # noqa: N818 - it says what happened
     """PhaseDock may not change this container."""

@@ -69,6 +69,10 @@ class Container(Protocol):
         """Its full, unique id."""
 
     @property
+    def unreadable(self) -> str:
+        """Why it is not as it is now: the engine's last answer about it cannot be read; else empty."""
+
+    @property
     def name(self) -> str:
         """Its name."""
 

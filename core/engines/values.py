@@ -175,6 +175,8 @@ class Counters:
     throttled_periods: int | None = None
     #: Throttled thread-seconds.
     throttled_seconds: float | None = None
+    #: Why something was not measured, in a sentence, if the engine's answer was odd; else empty.
+    unreadable: str = ""
 
 
 def has_label(container: HasLabels) -> bool:

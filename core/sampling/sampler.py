@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from core.engines.errors import ChangeRefused, ContainerGone
+from core.engines.errors import ChangeRefused, ContainerGone, HostLost
 from core.engines.terms import read_terms
 from core.engines.values import AGENT, GOAL, LOSS, has_label, why_not_restarted
 from core.errors import InputError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from core.engines.ports import Container, Readings, WatchedHost
-    from core.engines.values import Counters, EngineKey
+    from core.engines.values import Counters, EngineKey, HostInfo
     from core.sampling.gpus import GpuReader
     from core.sampling.phases import PhaseTracker
 
@@ -42,6 +42,8 @@ class Usage:
     #: Cores that its quota kept from it: for how long its threads were throttled, on each processor, per
     #: second; None at the first reading.
     withheld: float | None = None
+    #: Why something was not measured, in a sentence; empty if all answers could be read.
+    unreadable: str = ""
 
 
 class UsageReader:
@@ -66,7 +68,7 @@ def usage_between(before: Counters | None, now: Counters) -> Usage:
     memory = None if now.memory is None else float(now.memory)
     used = None if before is None else _difference((now.cpu_seconds,), (before.cpu_seconds,))
     if before is None or now.time <= before.time or used is None or used < 0:
-        return Usage(None, memory)
+        return Usage(None, memory, unreadable=now.unreadable)
     seconds = now.time - before.time
     periods = _difference((now.periods,), (before.periods,))
     held_back = _difference((now.throttled_periods,), (before.throttled_periods,))
@@ -80,7 +82,22 @@ def usage_between(before: Counters | None, now: Counters) -> Usage:
         None if traffic is None else max(traffic, 0) / seconds,
         min(max(held_back / periods, 0.0), 1.0) if periods and held_back is not None else None,
         None if withheld is None else max(withheld, 0.0) / seconds,
+        now.unreadable,
     )
+
+
+_TOO_MUCH = "Its {} use would be more than the host has."
+_MOST_TIMES = 2.0
+"""Use of so many times what the host has was read wrong; clocks that differ explain less."""
+
+
+def _possible(usage: Usage, info: HostInfo) -> Usage:
+    """Return the use without what the host cannot have given."""
+    if usage.cpu is not None and usage.cpu > _MOST_TIMES * info.cores:
+        usage = replace(usage, cpu=None, unreadable=usage.unreadable or _TOO_MUCH.format("CPU"))
+    if usage.memory is not None and usage.memory > _MOST_TIMES * info.memory:
+        usage = replace(usage, memory=None, unreadable=usage.unreadable or _TOO_MUCH.format("memory"))
+    return usage
 
 
 def _difference(now: Sequence[float | None], before: Sequence[float | None]) -> float | None:
@@ -134,7 +151,8 @@ class Sampler:
         picked, changed = self._with_label.picked(name), self._with_label.saved_containers(info.key)
         containers = self._host.containers()
         ours = [each for each in containers if has_label(each) or each.id in picked]
-        usage = self._usage.take(self._host.counters(ours))
+        taken = self._usage.take(self._host.counters(ours))
+        usage = {key: _possible(use, info) for key, use in taken.items()}
         at, pressure = time.time(), self._host.pressure()
         stopped = self._host.stopped(lambda each: has_label(each) or each.id in picked, _MAX_STOPPED)
         losses = self._losses.read(ours, at)
@@ -179,6 +197,8 @@ def _is_shown(container: Container, at: float) -> bool:
     """Whether a container without processes stays on the page: it restarts, did not start or just ended."""
     if container.running:
         return False
+    if container.unreadable:
+        return True
     ended = container.ending.at
     return container.state == "restarting" or (ended is not None and at - ended < _STOPPED_FOR)
 
@@ -221,6 +241,7 @@ def row_of(
         no_restart=why_not_restarted(container.labels),
         wrong=" ".join(f"{name}: {why}" for name, why in labelled.wrong.items()),
         max_cores=labelled.terms.max,
+        unreadable=container.unreadable or ("" if usage is None else usage.unreadable),
     )
 
 
@@ -339,7 +360,7 @@ class LossReader:
         for source in self._sources.values():
             if isinstance(source, _FromAgent):
                 source.read()
-            elif source.due <= at:
+            elif source.is_due(at):
                 logs.append(source)
         started = time.monotonic()
         for source in sorted(logs, key=lambda each: each.due)[:_AT_MOST]:
@@ -392,13 +413,17 @@ class _FromLog:
         except InputError as error:
             self.why, self.due = str(error), math.inf
 
+    def is_due(self, at: float) -> bool:
+        """Whether it is to be read again; one due later than any was read before the clock was set back."""
+        return self.due <= at or at + _LATEST < self.due < math.inf
+
     def read(self, host: WatchedHost, at: float) -> None:
         """Read the lines since the last time."""
         if self._reader is None:
             return
         try:
             lines = host.logs_since(self._container, self._since, _LINES if self._since else _FIRST_LINES)
-        except (ContainerGone, ChangeRefused) as error:
+        except (ContainerGone, ChangeRefused, HostLost) as error:  # a host that is lost is noticed elsewhere
             self.value, self.why, self.due = None, str(error), at + _LATEST
             return
         self._since = lines[-1][0] if lines else self._since

@@ -309,6 +309,8 @@ class ContainerRow:
 
     #: The most cores that its label ``phasedock.max`` allows a policy to give, or None.
     max_cores: float | None = None
+    #: Which of the engine's answers about it could not be read, in a sentence; empty if all could.
+    unreadable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

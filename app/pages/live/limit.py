@@ -115,6 +115,8 @@ def _facts(row: ContainerRow, names: Mapping[int, str]) -> list[Node]:
         facts.append(("Phase", phase_badge(row.phase, names.get(row.phase, ""))))
     if follows:
         facts.append(("Threads follow cores", follows))
+    if row.unreadable:
+        facts.append(("Not readable", row.unreadable))
     if row.wrong:
         facts.append(("Labels", row.wrong))
     if row.loss is None and row.loss_why:

@@ -167,6 +167,7 @@ def static_columns(row: ContainerRow) -> dict[str, Any]:
         "malleable": row.malleable,
         "why": row.loss_why,
         "wrong": row.wrong,
+        "unreadable": row.unreadable,
         "running": row.is_running,
         "trouble": row.trouble,
         "ended": row.ended,

@@ -43,6 +43,7 @@
       h("span", { className: "sr" }, row.name),
       row.state !== "running" && !row.trouble ? h("span", { className: "state" }, row.state) : null,
       row.wrong ? h("span", { className: "state warn", title: row.wrong }, "label") : null,
+      row.unreadable ? h("span", { className: "state warn", title: row.unreadable }, "unreadable") : null,
       row.picked ? h("span", { className: "state", title: "Selected by hand; it does not carry the label" }, "selected") : null);
   };
   cells.LiveListCell = function (props) {
@@ -149,7 +150,7 @@
     return {
       id: row.id, name: row.name, image: row.image, list: row.list, letters: row.letters, weight: row.weight, phase: row.phase, state: row.state,
       running: row.running, trouble: reuseUnchanged(was.trouble, withAge(row)),
-      picked: row.picked, wrong: row.wrong, held: row.held, why: row.why, acts: row.held && !live.page.steered ? 1 : 0, steady: row.steady,
+      picked: row.picked, wrong: row.wrong, unreadable: row.unreadable, held: row.held, why: row.why, acts: row.held && !live.page.steered ? 1 : 0, steady: row.steady,
       memoryNow: row.memory, loss: row.loss, source: row, ...further(row),
       cpu: reuseUnchanged(was.cpu, [rounded(row.cpu, 0.005), row.cpu_limit, scale.cpu, false]),
       memory: reuseUnchanged(was.memory, [rounded(row.memory, 262144), row.memory_limit, scale.memory, true]),

@@ -75,6 +75,7 @@ class DemoContainer:
     command: tuple[str, ...] = ()
     ending: Ending = field(default_factory=Ending)
     started: float = 0.0
+    unreadable: str = ""
 
     @property
     def running(self) -> bool:

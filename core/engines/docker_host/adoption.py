@@ -165,7 +165,7 @@ def adopt_new(shared: SharedState, host: Host, running: Mapping[str, Container])
     """
     followed = {job.container for job in shared.jobs.values()}
     for container in running.values():
-        if container.id in followed or container.id in shared.created:
+        if container.id in followed or container.id in shared.created or container.unreadable:
             continue
         worker = shared.worker_of(host, container)
         if worker is not None and (waiting := find_waiting_job(shared, container)) is not None:

@@ -34,6 +34,10 @@ class Follower(Protocol):
         """Return Unix seconds and E (the evaluation function) of the new readings, oldest first."""
 
 
+_MAX_BYTES: Final = 1 << 22
+"""Bytes of readings that are read at once."""
+
+
 class AgentReadings:
     """The readings of an agent: lines of ``unix_time,step,loss``."""
 
@@ -54,11 +58,11 @@ class AgentReadings:
         try:
             with self._path.open("rb") as file:
                 file.seek(self._position)
-                text = file.read()
+                text = file.read(_MAX_BYTES)
         except OSError:
             return []
         end = text.rfind(b"\n") + 1
-        self._position += end
+        self._position += end or len(text) * (len(text) == _MAX_BYTES)  # no reading is that long
         values_ = read_reported(text[:end].decode("utf-8", "replace"))
         values = ((line.time, self._evaluate(line.loss)) for line in values_)
         return [(when, value) for when, value in values if value is not None]

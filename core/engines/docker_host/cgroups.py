@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from core.engines.errors import ChangeRefused, ContainerGone
 from core.engines.values import Counters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from core.engines.docker_host.connection import Connection
     from core.engines.docker_host.containers import Container
@@ -98,51 +99,88 @@ def parse_network(text: str) -> tuple[int, int]:
     return received, transmitted
 
 
+_MAX_COUNTER: Final = 1 << 63
+"""The kernel counts in 64 bits."""
+
+
+class _StatsReader:
+    """Reads numbers of an answer, and remembers which of them no kernel can have counted."""
+
+    def __init__(self) -> None:
+        self.odd: list[str] = []
+
+    def number(self, group: Any, name: str) -> int | float | None:
+        """Return a counter; None if it is missing or odd."""
+        value = group.get(name) if isinstance(group, Mapping) else None
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MAX_COUNTER:
+            self.odd.append(name)
+            return None
+        return value
+
+    def group(self, group: Any, name: str) -> Any:
+        """Return a group of counters; None if it is missing or odd."""
+        value = group.get(name) if isinstance(group, Mapping) else None
+        if value is not None and not isinstance(value, Mapping):
+            self.odd.append(name)
+            return None
+        return value
+
+    def total(self, groups: Any, name: str) -> int | None:
+        """Return the sum of a counter over groups; None if it is missing or odd in one of them."""
+        numbers = [self.number(each, name) for each in groups]
+        return None if None in numbers else int(sum(each for each in numbers if each is not None))
+
+
 def parse_stats(stats: Mapping[str, Any], time: float) -> Counters:
     """Return a reading from the answer of Docker's API to ``stats``, for both versions of control groups.
 
-    What the answer lacks is None. Raises KeyError or TypeError if it has neither CPU nor memory.
+    What the answer lacks is None, and so is what no kernel can have counted. Raises KeyError if it has
+    neither CPU nor memory.
     """
-    cpu, memory = stats.get("cpu_stats") or {}, stats.get("memory_stats") or {}
-    throttled, stat = cpu.get("throttling_data"), memory.get("stats") or {}
-    used, charged = (cpu.get("cpu_usage") or {}).get("total_usage"), memory.get("usage")
+    read = _StatsReader()
+    cpu, memory = read.group(stats, "cpu_stats"), read.group(stats, "memory_stats")
+    throttled, stat = read.group(cpu, "throttling_data"), read.group(memory, "stats") or {}
+    used = read.number(read.group(cpu, "cpu_usage"), "total_usage")
+    charged = read.number(memory, "usage")
     if used is None and charged is None:
         raise KeyError("cpu_stats")
-    inactive = stat.get("total_inactive_file", stat.get("inactive_file", 0))
-    read, written = _sum_blocks((stats.get("blkio_stats") or {}).get("io_service_bytes_recursive"))
-    nets = stats.get("networks")
+    inactive_name = "total_inactive_file" if "total_inactive_file" in stat else "inactive_file"
+    inactive = read.number(stat, inactive_name) if inactive_name in stat else 0
+    blocks = read.group(stats, "blkio_stats") or {}
+    nets = read.group(stats, "networks")
     received, sent = (
-        None if nets is None else sum(net[key] for net in nets.values()) for key in ("rx_bytes", "tx_bytes")
+        None if nets is None else read.total(nets.values(), key) for key in ("rx_bytes", "tx_bytes")
     )
-    throttling = (
-        None
-        if throttled is None
-        else Throttling(
-            throttled.get("periods", 0),
-            throttled.get("throttled_periods", 0),
-            throttled.get("throttled_time", 0) / 1e9,
-        )
+    names = ("periods", "throttled_periods", "throttled_time")
+    periods, held_back, waited = (
+        (read.number(throttled, name) if name in throttled else 0) if throttled is not None else None
+        for name in names
     )
     return Counters(
         time,
         None if used is None else used / 1e9,
-        None if charged is None else max(charged - inactive, 0),
-        read,
-        written,
+        None if charged is None or inactive is None else max(int(charged - inactive), 0),
+        *_sum_blocks(blocks.get("io_service_bytes_recursive"), read),
         received,
         sent,
-        *(throttling or (None, None, None)),
+        None if periods is None else int(periods),
+        None if held_back is None else int(held_back),
+        None if waited is None else waited / 1e9,
+        f"Docker’s statistics of it are odd: {', '.join(read.odd)}." if read.odd else "",
     )
 
 
-def _sum_blocks(entries: Sequence[Mapping[str, Any]] | None) -> tuple[int | None, int | None]:
+def _sum_blocks(entries: Any, read: _StatsReader) -> tuple[int | None, int | None]:
     """Bytes read and written in entries of the API; None where the kernel counts none."""
-    if entries is None:
+    if not isinstance(entries, list):
         return None, None
-    read, written = (
-        sum(int(each["value"]) for each in entries if each["op"].lower() == op) for op in ("read", "write")
+    named = [(each, str(each.get("op")).lower()) for each in entries if isinstance(each, Mapping)]
+    read_, written = (
+        read.total([each for each, op in named if op == name], "value") for name in ("read", "write")
     )
-    return read, written
+    return read_, written
 
 
 _LOG = logging.getLogger(__name__)
@@ -261,7 +299,7 @@ class CgroupReader:
             return None
         try:
             return of_version[group.version - 1](group)
-        except OSError:
+        except (OSError, ValueError):
             return None
 
     def forget_all_but(self, containers: set[str]) -> None:
@@ -312,10 +350,10 @@ def _read_group(group: ControlGroup) -> Counters | None:
 
 
 def _try_read(path: str, parse: Callable[[str], _T]) -> _T | None:
-    """Parse a kernel file; None if it is missing."""
+    """Parse a kernel file; None if it is missing or odd."""
     try:
         return parse(_read_text(path))
-    except OSError:
+    except (OSError, ValueError, IndexError):
         return None
 
 
@@ -411,12 +449,15 @@ class ContainerUsage:
         path = f"/containers/{container}/stats"
         try:
             stats = self._connection.get(path, stream=False, **{"one-shot": True})
-        except (ContainerGone, ChangeRefused):
+        except ContainerGone:
             return container, None
+        except ChangeRefused as refused:
+            return container, Counters(time.monotonic(), None, None, unreadable=refused.message)
         try:
             if str(stats.get("read", "")).startswith("0001"):  # it ended
                 return container, None
             return container, parse_stats(stats, time.monotonic())
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, AttributeError) as error:
             _LOG.warning("Docker's statistics of %.12s cannot be read: %r", container, error)
-            return container, None
+            unreadable = "Docker’s statistics of it cannot be read."
+            return container, Counters(time.monotonic(), None, None, unreadable=unreadable)

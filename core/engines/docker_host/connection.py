@@ -20,7 +20,7 @@ from requests.exceptions import RequestException, SSLError, Timeout
 from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
 
-from core.engines.errors import ChangeRefused, ContainerGone, HostLost
+from core.engines.errors import ChangeRefused, ContainerGone, HostLost, OddAnswer
 from core.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -226,6 +226,9 @@ def _resolve_address(address: Address) -> tuple[str, TLSConfig | bool]:
     return address.url, TLSConfig(client_cert=pair, ca_cert=ca, verify=ca is not None)
 
 
+MAX_BYTES: Final = 1 << 24
+"""Bytes of a log that are read at once; a container may print more in a line than fits into the memory."""
+
 REQUEST_TIMEOUT: Final = 15.0
 """Seconds after which a request that got no answer counts as lost."""
 
@@ -256,9 +259,17 @@ class Connection:
                 raise
             return self._request_json("GET", path, params)
 
-    def get_bytes(self, path: str, **params: Any) -> bytes:
-        """Return the answer to a GET request as bytes."""
-        return self._request("GET", path, params, None, self._request_timeout).content
+    def get_bytes(self, path: str, at_most: int = MAX_BYTES, **params: Any) -> bytes:
+        """Return the answer to a GET request, or the first bytes of a longer one."""
+        answer = self._request("GET", path, params, None, self._request_timeout, stream=True)
+        pieces, size = [], 0
+        with self._translate_errors(), answer:
+            for piece in answer.iter_content(1 << 16):
+                pieces.append(piece[: at_most - size])
+                size += len(pieces[-1])
+                if size >= at_most:
+                    break
+        return b"".join(pieces)
 
     def post(
         self,
@@ -294,7 +305,13 @@ class Connection:
         request_timeout: float = 0.0,
     ) -> Any:
         content = self._request(method, path, params, body, self._request_timeout + request_timeout).content
-        return json.loads(content) if content.strip() else None
+        try:
+            return json.loads(content, parse_constant=lambda _: None) if content.strip() else None
+        except (ValueError, RecursionError) as error:
+            raise OddAnswer(
+                f"Docker on {self.address.name} gave an answer that cannot be read.",
+                "Check whether a proxy stands before it.",
+            ) from error
 
     def _request(
         self,

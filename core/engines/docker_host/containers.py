@@ -7,13 +7,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from core.engines.docker_host.limits import Limits
+from core.engines.docker_host.limits import Limits, parse_integer
+from core.engines.errors import OddAnswer
 from core.engines.values import Ending, HostInfo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _NEVER: Final = "0001-01-01"
+_STATES_WITH_PROCESSES: Final = frozenset(("running", "paused"))
+_STATES: Final = _STATES_WITH_PROCESSES | {
+    *("created", "restarting", "removing", "exited", "dead"),
+    *("configured", "initialized", "stopping", "stopped"),  # Podman's
+}
+_MAX_PROCESSORS: Final = 8191
+"""The last processor that Linux can number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +62,8 @@ class Container:
     error: str = ""
     #: Processes of it that the kernel was seen to kill for want of memory.
     kills: int = 0
+    #: Why it is not as it is now, in a sentence: Docker's last answer about it cannot be read; else empty.
+    unreadable: str = ""
 
     @property
     def running(self) -> bool:
@@ -71,27 +81,57 @@ class Container:
 
 
 def parse_container(answer: Mapping[str, Any]) -> Container:
-    """Return the container in Docker's answer to ``inspect``."""
+    """Return the container in Docker's answer to ``inspect``.
+
+    Raises OddAnswer if the answer cannot be read.
+    """
+    try:
+        return _parse_container(answer)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise OddAnswer("Docker's description of it cannot be read.", "See Docker's log.") from error
+
+
+def _parse_container(answer: Mapping[str, Any]) -> Container:
     state, config, host = answer["State"], answer["Config"], answer["HostConfig"]
+    status, pid = parse_text(state["Status"]), parse_integer(state.get("Pid"))
+    if status not in _STATES or (status in _STATES_WITH_PROCESSES and pid <= 0):
+        raise ValueError(status)
+    container = parse_text(answer["Id"])
     return Container(
-        answer["Id"],
-        answer["Name"].removeprefix("/"),
-        config.get("Image", ""),
-        dict(config.get("Labels") or {}),
-        state["Status"],
+        container,
+        parse_text(answer["Name"]).removeprefix("/") or container[:12],
+        parse_text(config.get("Image")),
+        parse_labels(config.get("Labels")),
+        status,
         parse_time(answer["Created"]),
         parse_time(state["StartedAt"]),
-        int(state.get("Pid") or 0),
+        pid,
         Limits.of(host),
-        host.get("CpusetCpus") or "",
-        host.get("NetworkMode") or "",
+        parse_text(host.get("CpusetCpus")),
+        parse_text(host.get("NetworkMode")),
         parse_time(state.get("FinishedAt", "")),
-        int(state.get("ExitCode") or 0),
+        parse_integer(state.get("ExitCode")),
         bool(state.get("OOMKilled")),
-        (*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ())),
-        int(answer.get("RestartCount") or 0),
-        str(state.get("Error") or ""),
+        tuple(map(parse_text, (*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ())))),
+        parse_integer(answer.get("RestartCount")),
+        parse_text(state.get("Error")),
     )
+
+
+def parse_text(value: object) -> str:
+    """Return a text that can be stored; empty for None.
+
+    Raises ValueError if it is no text.
+    """
+    if value is not None and not isinstance(value, str):
+        raise ValueError(value)
+    return (value or "").encode("utf-8", "replace").decode()
+
+
+def parse_labels(value: object) -> dict[str, str]:
+    """Return labels; those that are no texts are left out, and there are none in anything else."""
+    labels = value if isinstance(value, dict) else {}
+    return {parse_text(name): parse_text(each) for name, each in labels.items() if isinstance(each, str)}
 
 
 def parse_host(name: str, answer: Mapping[str, Any], local: bool) -> HostInfo:
@@ -133,11 +173,10 @@ def parse_time(text: str) -> float:
 
 
 def parse_cpus(text: str, cores: int) -> frozenset[int]:
-    """Return the processors of a CPU set such as ``"0-2,5"``; an empty set means all processors."""
-    if not text.strip():
-        return frozenset(range(cores))
+    """Return the processors of a CPU set such as ``"0-2,5"``; an empty or odd set means all processors."""
     processors: set[int] = set()
     for part in text.split(","):
-        first, _, last = part.partition("-")
-        processors.update(range(int(first), int(last or first) + 1))
-    return frozenset(processors)
+        first, _, last = part.strip().partition("-")
+        if first.isdecimal() and (last or first).isdecimal():
+            processors.update(range(int(first), min(int(last or first), _MAX_PROCESSORS) + 1))
+    return frozenset(processors or range(cores))

@@ -101,8 +101,8 @@ def _read_events(answer: requests.Response, host: str) -> Iterator[HostEvent]:
     try:
         for piece in answer.iter_content(chunk_size=None):
             *lines, incomplete_line = (incomplete_line + piece).split(b"\n")
-            for line in lines:
-                if line.strip():
+            for line in filter(bytes.strip, lines):
+                with contextlib.suppress(TypeError, ValueError, AttributeError, OverflowError):  # an odd line
                     yield parse_event(json.loads(line), host)
     except (RequestException, HTTPError, OSError, ValueError, AttributeError):
         return  # the host is gone, or the stream was closed under it

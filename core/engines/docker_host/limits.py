@@ -27,6 +27,17 @@ UNLIMITED_BYTES: Final = 1 << 60
 """Memory limits of this many bytes or more count as none; the kernel's own "no limit" is just below 2^63."""
 
 
+def parse_integer(value: object) -> int:
+    """Return an integer of 64 bits; 0 for None.
+
+    Raises ValueError if it is none.
+    """
+    number = 0 if value is None else value
+    if isinstance(number, bool) or not isinstance(number, int) or not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(value)
+    return number
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Values of a container's ``HostConfig``, as Docker gives them; 0 is "not set"."""
@@ -47,16 +58,15 @@ class Limits:
 
     @classmethod
     def of(cls, host_config: dict[str, Any]) -> Limits:
-        """Return the limits in a ``HostConfig`` of Docker's API."""
-        return cls(
-            int(host_config.get("NanoCpus") or 0),
-            int(host_config.get("CpuQuota") or 0),
-            int(host_config.get("CpuPeriod") or 0),
-            int(host_config.get("CpuShares") or 0),
-            int(host_config.get("Memory") or 0),
-            int(host_config.get("MemorySwap") or 0),
-            int(host_config.get("MemoryReservation") or 0),
+        """Return the limits in a ``HostConfig`` of Docker's API.
+
+        Raises ValueError if one is no integer.
+        """
+        fields = (
+            *("NanoCpus", "CpuQuota", "CpuPeriod", "CpuShares"),
+            *("Memory", "MemorySwap", "MemoryReservation"),
         )
+        return cls(*(parse_integer(host_config.get(name)) for name in fields))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Limits:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.adoption import adopt_new, restore_container
 from core.engines.docker_host.host import describe_ending
 from core.engines.docker_host.job import LiveJob
 from core.engines.docker_host.start import remove_unanswered
-from core.engines.errors import ChangeRefused, ContainerGone, HostLost
+from core.engines.errors import ChangeRefused, ContainerGone, HostLost, OddAnswer
 from core.errors import PhaseDockError
 from core.scheduling.model import JobState, Trigger
 
@@ -91,7 +92,8 @@ def _update_host(shared: SharedState, host: Host) -> None:
     for job in list(shared.jobs.values()):
         is_here = job.worker is not None and job.worker.host is host and job.state is not JobState.MIGRATING
         if is_here and job.container:
-            _update(shared, host, job, running.get(job.container), counters.get(job.container))
+            with suppress(OddAnswer):  # it stays as it was, and is looked at again
+                _update(shared, host, job, running.get(job.container), counters.get(job.container))
 
 
 def _update(
@@ -99,6 +101,8 @@ def _update(
 ) -> None:
     if counters is not None:
         job.count(counters)
+    if container is not None and container.unreadable:
+        return
     if container is None:
         _handle_stopped(shared, host, job)
     elif job.adopted and shared.adopt is not None and not shared.adopt(container):

@@ -11,15 +11,23 @@ from dataclasses import replace
 from itertools import islice
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 from core.engines.docker_host.agent import AgentReadings
 from core.engines.docker_host.cgroups import CgroupReader, ContainerUsage
 from core.engines.docker_host.connection import REQUEST_TIMEOUT, Connection
-from core.engines.docker_host.containers import parse_container, parse_host, parse_time
+from core.engines.docker_host.containers import (
+    Container,
+    parse_container,
+    parse_host,
+    parse_labels,
+    parse_text,
+    parse_time,
+)
 from core.engines.docker_host.events import EventStream
+from core.engines.docker_host.limits import Limits
 from core.engines.docker_host.pressure import PressureReader
-from core.engines.errors import ContainerGone
+from core.engines.errors import ChangeRefused, ContainerGone, HostLost, OddAnswer
 from core.engines.values import AGENT
 
 if TYPE_CHECKING:
@@ -27,11 +35,12 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from core.engines.docker_host.connection import Address
-    from core.engines.docker_host.containers import Container
     from core.engines.docker_host.events import HostEvent
     from core.engines.values import Counters, EngineKey, HostInfo
 
 
+_T = TypeVar("_T")
+_ID_LENGTH: Final = 64
 _HEADER: Final = struct.Struct(">BxxxL")
 
 
@@ -43,7 +52,7 @@ def parse_logs(content: bytes) -> list[tuple[float, str]]:
             when, _, line_text = line.decode("utf-8", "replace").rstrip("\r").partition(" ")
             try:
                 lines.append((parse_time(when), line_text))
-            except ValueError:
+            except (ValueError, OverflowError):
                 continue
     return sorted((line for line in lines if line[0]), key=lambda line: line[0])
 
@@ -77,8 +86,39 @@ class ListedContainer(NamedTuple):
     """What a host's list says of a container."""
 
     id: str
+    name: str
+    image: str
     labels: Mapping[str, str]
     state: str
+
+    def as_container(self, unreadable: str) -> Container:
+        """Return a container of which no more is known, and why."""
+        unknown = Limits()
+        named = (self.id, self.name, self.image, self.labels, self.state)
+        return Container(*named, 0.0, 0.0, 0, unknown, "", unreadable=unreadable)
+
+
+def _parse_list(answer: Any) -> tuple[ListedContainer, ...]:
+    """Return the containers of a list; raises TypeError if it is none."""
+    if not isinstance(answer, list):
+        raise TypeError(type(answer))
+    return tuple(each for each in map(_parse_listed, answer) if each is not None)
+
+
+def _parse_listed(entry: Any) -> ListedContainer | None:
+    """Return what an entry of a list says; None if it names no container."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("Id"), str) or not entry["Id"]:
+        return None
+    texts = {name: each for name, each in entry.items() if isinstance(each, str)}
+    names = entry.get("Names")
+    first = names[0] if isinstance(names, list) and names and isinstance(names[0], str) else entry["Id"][:12]
+    return ListedContainer(
+        parse_text(entry["Id"]),
+        parse_text(first).removeprefix("/"),
+        parse_text(texts.get("Image")),
+        parse_labels(entry.get("Labels")),
+        parse_text(texts.get("State")),
+    )
 
 
 class ContainerCache:
@@ -119,17 +159,24 @@ class ContainerCache:
     def inspect(self, container: str) -> Container:
         """Request one container.
 
-        Raises ContainerGone if it does not exist; HostLost if the host does not answer.
+        Raises ContainerGone if it does not exist; OddAnswer if it cannot be described; HostLost if the host
+        does not answer.
         """
         with self._lock:
             self._stale.discard(container)  # an event from now on makes it stale again
         try:
             current = parse_container(self._connection.get(f"/containers/{container}/json"))
+            if len(container) == _ID_LENGTH and current.id != container:
+                raise OddAnswer("Docker's description of it is of another container.", "See Docker's log.")
             current = replace(current, kills=self._kills[current.id])
         except ContainerGone:
             with self._lock:
                 self._cached.pop(container, None)
             raise
+        except ChangeRefused as refused:
+            with self._lock:
+                self._stale.add(container)
+            raise OddAnswer(refused.message, refused.hint) from refused
         with self._lock:
             self._cached[current.id] = current
         return current
@@ -137,13 +184,13 @@ class ContainerCache:
     def all(self, running_only: bool) -> tuple[Container, ...]:
         """Return the host's containers, newest first."""
         found = self._describe(self._listed(running_only))
-        return tuple(c for c in found if c.running or not running_only)
+        return tuple(c for c in found if _has_processes(c) or not running_only)
 
     def stopped(self, wanted: Callable[[ListedContainer], bool], at_most: int) -> tuple[Container, ...]:
         """Return wanted containers that do not run, newest first; the others are not requested."""
         listed = (each for each in self._listed(running_only=False) if each.state not in _WITH_PROCESSES)
         found = self._describe(islice(filter(wanted, listed), at_most))
-        return tuple(c for c in found if not c.running)
+        return tuple(c for c in found if not _has_processes(c))
 
     def _describe(self, listed: Iterable[ListedContainer]) -> Iterator[Container]:
         for each in listed:
@@ -153,6 +200,13 @@ class ContainerCache:
                 yield cached or self.inspect(each.id)
             except ContainerGone:
                 continue
+            except OddAnswer as odd:
+                known = self.last_state(each.id)
+                yield (
+                    each.as_container(odd.message)
+                    if known is None
+                    else replace(known, unreadable=odd.message)
+                )
 
     def _listed(self, running_only: bool) -> tuple[ListedContainer, ...]:
         with self._lock:
@@ -162,10 +216,7 @@ class ContainerCache:
         begin = time.monotonic()
         with self._lock:
             self._lists[running_only] = (begin, ())  # an event that comes meanwhile removes it again
-        entries = self._connection.get("/containers/json", all=not running_only)
-        listed = tuple(
-            ListedContainer(entry["Id"], entry.get("Labels") or {}, entry["State"]) for entry in entries
-        )
+        listed = _of_host(lambda: _parse_list(self._connection.get("/containers/json", all=not running_only)))
         with self._lock:
             self._compare(listed)
             if running_only in self._lists:
@@ -182,6 +233,26 @@ class ContainerCache:
             cached = self._cached.get(each.id)
             if cached is not None and (not self._is_following or cached.state != each.state):
                 self._stale.add(each.id)
+
+
+def _has_processes(container: Container) -> bool:
+    """Whether a container runs or is paused; by the list where no more is known of it."""
+    return container.running or (bool(container.unreadable) and container.state in _WITH_PROCESSES)
+
+
+def _of_host(ask: Callable[[], _T]) -> _T:
+    """Return an answer about the whole host; an odd one is as good as none.
+
+    Raises HostLost if there is none that can be read.
+    """
+    try:
+        return ask()
+    except ChangeRefused as refused:
+        raise HostLost(refused.message, refused.hint) from refused
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise HostLost(
+            "The Docker host gives answers that cannot be read.", "Check whether a proxy stands before it."
+        ) from error
 
 
 _LOG: Final = logging.getLogger(__name__)
@@ -217,9 +288,9 @@ class HostReading:
         """
         info, now = self._info, time.monotonic()
         if info is None or now - self._requested_at >= within:
-            answer = self._connection.get("/info")
             local = not self._connection.remote and self._reader.usable
-            self._info = info = parse_host(self.name, answer, local)
+            info = _of_host(lambda: parse_host(self.name, self._connection.get("/info"), local))
+            self._info = info
             self._requested_at, self._is_unsure = now, False
         return info
 

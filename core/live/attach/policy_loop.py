@@ -359,7 +359,8 @@ class _Samples:
         self._history, self._since = history, time.time()
 
     def __call__(self) -> Samples:
-        """Return the samples since the last call."""
+        """Return the samples since the last call; a clock that was set back delays none."""
+        self._since = min(self._since, time.time())
         samples = samples_since(self._history, self._since)
         if samples:
             self._since = samples[-1][0]

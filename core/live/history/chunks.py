@@ -270,7 +270,7 @@ class OpenChunk:
 
     def add(self, records: npt.NDArray[Any], containers: Sequence[RecordedContainer]) -> None:
         """Append records, whose ``container`` is filled in: the n-th is of the n-th container."""
-        new = [each for each in containers if each.id not in self._places]
+        new = list({each.id: each for each in containers if each.id not in self._places}.values())
         if new:
             _append(self._names, b"".join(orjson.dumps(list(each)) + b"\n" for each in new))
             for each in new:
@@ -287,6 +287,32 @@ def pack(path: Path) -> None:
             path.with_suffix(".parquet"), _build_table(stretches, path.parent.name == str(FINEST.seconds))
         )
     remove(path)
+
+
+def unpack(folder: Path, begin: int) -> None:
+    """Make a packed chunk raw again, if there is one: a clock that was set back writes to it once more.
+
+    Nothing is lost if that is interrupted, because the packed one is removed last.
+    """
+    packed = folder / f"{begin}.parquet"
+    stretches = read(packed, None) if packed.exists() else []
+    if not stretches:
+        return
+    remove(packed.with_suffix(RAW))
+    chunk = OpenChunk(folder, begin)
+    records = np.concatenate([_raw_records_of(each, _record_type(packed)) for each in stretches])
+    containers = [each.container for each in stretches for _ in each.time]
+    order = np.argsort(records["at"], kind="stable")
+    chunk.add(records[order], [containers[place] for place in order])
+    remove(packed)
+
+
+def _raw_records_of(stretch: Stretch, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    records = np.empty(len(stretch.time), kind)
+    records["at"], records["values"] = stretch.time, stretch.values
+    if kind == SUMMARY:
+        records["peaks"] = stretch.peaks
+    return records
 
 
 def write_packed(path: Path, table: pa.Table) -> None:

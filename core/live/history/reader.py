@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -66,7 +67,9 @@ def read_points(
 
 def read_tail(folder: Path, ids: Collection[str], seconds: float) -> dict[str, Stretch]:
     """Return the last seconds before the newest sample, at most `TAIL`, second by second."""
-    recent = list(chunks_of(folder, FINEST).items())[-2:]
+    chunks = list(chunks_of(folder, FINEST).items())
+    past = [each for each in chunks if each[0] <= time.time()]  # others are of a clock that was ahead
+    recent = (past or chunks)[-2:]
     newest = max((newest_moment(path) for _, path in recent), default=-math.inf)
     start = newest - seconds
     return _join((path for begin, path in recent if begin + FINEST.chunk >= start), ids, start, newest)

@@ -26,6 +26,7 @@ from core.live.history.chunks import (
     pack,
     remove,
     size,
+    unpack,
     write_packed,
 )
 from core.sampling.values import FIELDS, TOTALS
@@ -123,10 +124,14 @@ class HistoryWriter:
         if chunk is None or chunk.begin != begin:
             if level is FINEST:
                 finest = FINEST.retention if self._remembers else TAIL
-                prune(self._folder, at, self._max_bytes, self._pins(), finest)
+                # a clock that jumps ahead must not make everything old: the next chunk shows whether it stays
+                last = max(chunks_of(self._folder, FINEST), default=begin) if chunk is None else chunk.begin
+                now = min(at, last + 2.0 * FINEST.chunk)
+                prune(self._folder, now, self._max_bytes, self._pins(), finest)
             for other, path in chunks_of(self._folder, level).items():
                 if path.suffix == RAW and other < begin and begin - (other + level.chunk) >= level.raw_for:
                     pack(path)
+            unpack(level_folder(self._folder, level), begin)
             chunk = self._open[level] = OpenChunk(level_folder(self._folder, level), begin)
         return chunk
 

@@ -1,6 +1,7 @@
 """The history of running containers: stored, rolled up, bounded, pinned, read, and made into trace sets."""
 
 import errno
+import math
 import os
 import threading
 import time
@@ -371,3 +372,23 @@ def test_chunks_of_the_version_before_are_read_and_gone_on_with(tmp_path):
         assert coarse.peaks.tolist() == [[3.0, 3.0]] * 30
     assert read_tail(tmp_path, [NAMES["a"].id], 60.0)[NAMES["a"].id].values[-5:, CPU].tolist() == [4.0] * 5
     assert not list(tmp_path.rglob("*.raw"))
+
+
+def test_a_clock_that_jumps_costs_no_past_and_hides_no_present(tmp_path):
+    now = time.time() - 1800
+    writer = HistoryWriter(tmp_path)
+    values = tuple({**dict.fromkeys(FIELDS, math.nan), "cpu": 1.0}.values())
+
+    def sample(begin, seconds):
+        for second in range(seconds):
+            writer.add(begin + second, {"a": values, TOTALS: values}, {"a": RecordedContainer("a", "job")})
+
+    sample(now, 700)
+    for wrong, then in ((now + 400 * 86_400, now + 700), (now - 3 * 3600, now + 720)):
+        sample(wrong, 5)
+        sample(then, 20)
+    shown = read_tail(tmp_path, ["a"], 600)["a"]
+    assert now + 739 == pytest.approx(float(shown.time[-1]))
+    assert (np.diff(shown.time) >= 0).all()
+    kept = traces_of(tmp_path, None, now, now + 800, now + 800)
+    assert kept.n_samples == 740
