@@ -107,6 +107,8 @@ class _Life:
                 self.values.append(value)
                 self.largest.append(max(abs(value), self.largest[-1] if self.largest else 0.0))
         # shares of the machine that it is on, added up: it may move to a larger one
+        if job.cpu_seconds is None:
+            return  # the next measurement has what was used meanwhile
         before = self.used[-1] if self.used else 0.0
         fresh = job.cpu_seconds - self.spent if self.times else 0.0
         self.spent = job.cpu_seconds
@@ -172,7 +174,7 @@ def _loss(life: _Life, bounds: Floats) -> Floats:
 
 def _growth(life: _Life, bounds: Floats) -> Floats:
     """G in each interval that a job lived through to its end."""
-    if not len(life.values):
+    if not len(life.values) or not len(life.used):
         return np.full(len(bounds) - 1, np.nan)
     last = _last(life, bounds)
     values, largest = np.array(life.values), np.array(life.largest)

@@ -52,7 +52,7 @@ class _Life:
     state: JobState
     limit: float | None
     threads: int | None
-    used_before: float
+    used_before: float | None
     paused: float = 0.0
     moving: float = 0.0
     pauses: int = 0
@@ -71,8 +71,8 @@ class JobTimes:
     waiting: float | None
     service: float | None
     paused: float | None
-    #: Core-seconds that it used since it was first seen.
-    used: float
+    #: Core-seconds that it used since it was first seen; None if they were not measured.
+    used: float | None
     #: How often it was paused, and how often its limit and its threads changed while it was placed.
     pauses: int
     resizes: int
@@ -130,7 +130,9 @@ class Lives:
             waiting=waiting_time(job.arrived, job.started),
             service=service_time(job.started, now, life.paused, life.moving),
             paused=None if job.started is None else life.paused,
-            used=job.cpu_seconds - life.used_before,
+            used=None
+            if job.cpu_seconds is None or life.used_before is None
+            else job.cpu_seconds - life.used_before,
             pauses=life.pauses,
             resizes=life.resizes,
             thread_changes=life.thread_changes,

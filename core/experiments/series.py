@@ -35,7 +35,7 @@ class Series:
         self._times: list[float | None] = []
         self._triggers: list[str] = []
         self._jobs: dict[str, dict[str, Any]] = {}
-        self._before: dict[str, tuple[float, float]] = {}
+        self._before: dict[str, tuple[float, float | None]] = {}
         self._workers: dict[str, dict[str, Any]] = {}
         self._moves: list[dict[str, Any]] = []
         self._waits: list[dict[str, Any]] = []
@@ -119,7 +119,10 @@ class Series:
             self._foresee(lines, mark)
         # what was running already had used something before, which belongs to no interval
         time, used = self._before.get(job.id, (now, job.cpu_seconds))
-        cores = (job.cpu_seconds - used) / (now - time) if now > time else 0.0
+        if job.cpu_seconds is None or used is None:
+            cores = None
+        else:
+            cores = (job.cpu_seconds - used) / (now - time) if now > time else 0.0
         self._before[job.id] = (now, job.cpu_seconds)
         lines["cpu"].append(_short(cores))
         lines["limit"].append(_short(job.limit))
@@ -142,11 +145,12 @@ class Series:
     def _use(self, observation: Observation) -> None:
         for worker in observation.workers:
             self._workers.setdefault(worker.id, {"capacity": worker.capacity, "cpu": [], "jobs": []})
-        cpu = dict.fromkeys(self._workers, 0.0)
+        cpu: dict[str, float | None] = dict.fromkeys(self._workers, 0.0)
         jobs = dict.fromkeys(self._workers, 0)
         for job in (*observation.jobs, *observation.ended):
-            if job.worker in cpu:
-                cpu[job.worker] += self._jobs[job.id]["cpu"][-1]
+            if job.worker is not None and job.worker in cpu:
+                so_far, cores = cpu[job.worker], self._jobs[job.id]["cpu"][-1]
+                cpu[job.worker] = None if so_far is None or cores is None else so_far + cores
                 jobs[job.worker] += 0 if job.state.ended else 1
         for name, lines in self._workers.items():
             lines["cpu"].append(_short(cpu[name]))

@@ -67,11 +67,12 @@ def stages(series: Mapping[str, Any]) -> tuple[Stage, ...]:
 
 
 def _intervals(times: list[float], lines: Mapping[str, Any]) -> Iterator[_Interval]:
-    """The intervals in which a job ran and had done a step before."""
+    """The intervals in which a job ran and had done a step before, and its usage was measured."""
     first, steps = lines["first"], lines.get("steps") or []
     for at in range(1, len(steps)):
         before, now = steps[at - 1], steps[at]
-        if lines["state"][at - 1] == _RUNNING and before and now is not None:
+        is_measured = lines["cpu"][at] is not None
+        if lines["state"][at - 1] == _RUNNING and before and now is not None and is_measured:
             start = times[first + at - 1]
             yield _Interval(
                 start,

@@ -247,7 +247,7 @@ class JobHistory:
     max_cores: float = 0.0
     #: The time of its last observation, and its usage counter then.
     time: float = 0.0
-    cpu_seconds: float = 0.0
+    cpu_seconds: float | None = 0.0
     #: How often a migration was requested.
     moves: int = 0
 
@@ -280,8 +280,9 @@ class RemainingWork:
 
 def update_history(history: JobHistory, job: Job, now: float) -> JobHistory:
     """Add an observation of a job; its curves are refitted once it has printed a quarter more values."""
-    passed, used = now - history.time, job.cpu_seconds - history.cpu_seconds
-    fastest = max(history.max_cores, used / passed) if passed >= _MIN_INTERVAL else history.max_cores
+    passed, fastest = now - history.time, history.max_cores
+    if passed >= _MIN_INTERVAL and job.cpu_seconds is not None and history.cpu_seconds is not None:
+        fastest = max(fastest, (job.cpu_seconds - history.cpu_seconds) / passed)
     values = history.values + tuple(value for _, value in job.readings)
     curves, fitted = history.curves, history.n_fitted
     if len(values) >= max(_REFIT_GROWTH * fitted, fitted + 4) and job.total_steps and job.steps:

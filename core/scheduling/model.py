@@ -172,8 +172,8 @@ class Job:
     arrived: float = 0.0
     #: When it first ran, seconds, or None.
     started: float | None = None
-    #: Core-seconds used so far, over all starts.
-    cpu_seconds: float = 0.0
+    #: Core-seconds used so far, over all starts; None while they are not measured.
+    cpu_seconds: float | None = 0.0
     #: Its limit in cores, or None.
     limit: float | None = None
     #: Its weight against other jobs of its worker where cores are scarce; 1 by default.

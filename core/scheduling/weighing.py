@@ -191,5 +191,6 @@ def _surviving_weights(
 
 def _weight_reason(rule: str, job: Job, worker: str, weight: float, mark: Mark) -> Reason:
     gain = () if mark.growth is None else (("gain", mark.growth),)
-    values = (("weight", weight), ("core-seconds", job.cpu_seconds), *gain)
+    used = () if job.cpu_seconds is None else (("core-seconds", job.cpu_seconds),)
+    values = (("weight", weight), *used, *gain)
     return Reason(rule, f"{job.id} weighs {weight:g} on {worker}.", job.id, worker, values)

@@ -14,7 +14,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from math import exp, log, sqrt
+from math import exp, log, nan, sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -119,9 +119,12 @@ def effective_cores(observations: Sequence[Observation]) -> dict[str, float]:
         span = after.time - before.time
         used = dict.fromkeys(busy_spans, 0.0)
         for job in (*after.jobs, *after.ended):
-            if job.worker is not None:
-                used[job.worker] += job.cpu_seconds - last.get(job.id, 0.0)
-            last[job.id] = job.cpu_seconds
+            if job.worker is not None:  # NaN, if one is not measured, is never busy
+                used[job.worker] += (nan if job.cpu_seconds is None else job.cpu_seconds) - last.get(
+                    job.id, 0.0
+                )
+            if job.cpu_seconds is not None:
+                last[job.id] = job.cpu_seconds
         for worker in after.workers:
             if span > 0 and used[worker.id] >= _BUSY_SHARE * worker.capacity * span:
                 busy_spans[worker.id].append((used[worker.id] / span, span))
@@ -167,7 +170,7 @@ def extract_traces(observations: Sequence[Observation], contention: Contention) 
                 cores, threads = max(spare, worker.capacity / len(present_stretches)), here[name].threads
                 too_many = 0.0 if threads is None else excess_threads(threads, cores)
                 stretches[name].append(stretch._replace(idle=idle, excess=too_many))
-        last.update((job.id, job) for job in present)
+        last.update((job.id, job) for job in present if job.cpu_seconds is not None)
     return tuple(_build_trace(last[name], lines, readings[name]) for name, lines in stretches.items())
 
 
@@ -175,8 +178,11 @@ def _stretches(
     jobs: Sequence[Job], last: dict[str, Job], begin: float, end: float, contention: Contention
 ) -> dict[str, _Stretch]:
     begins = {job.id: max(begin, job.started or 0.0) for job in jobs}
-    running = [job for job in jobs if end > begins[job.id]]
-    usage = [job.cpu_seconds - (last[job.id].cpu_seconds if job.id in last else 0.0) for job in running]
+    running, usage = [], []
+    for job in jobs:
+        if job.cpu_seconds is not None and end > begins[job.id]:
+            running.append(job)
+            usage.append(job.cpu_seconds - ((last[job.id].cpu_seconds or 0.0) if job.id in last else 0.0))
     if contention == "count":
         crowd = sum(end - begins[job.id] for job in running) / (end - begin) if running else 1.0
     else:

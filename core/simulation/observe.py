@@ -62,7 +62,7 @@ class UsageWrapper(EngineWrapper):
     def _with_use(
         self, job: Job, before: _LastUse | None, now: float, capacities: Mapping[str, float]
     ) -> Job:
-        if job.state is not JobState.RUNNING:
+        if job.state is not JobState.RUNNING or job.cpu_seconds is None:
             return job
         if before is None:
             self._last_uses[job.id] = _LastUse(now, job.cpu_seconds, None)

@@ -13,14 +13,21 @@ from core.engines.docker_host.cgroups import CgroupReader, ControlGroup
 from core.engines.docker_host.docker_engine import _worker
 from core.engines.docker_host.job import DockerWorker, LiveJob
 from core.engines.docker_host.shared_state import SharedState
-from core.engines.values import FollowOptions, HostInfo
+from core.engines.values import Counters, FollowOptions, HostInfo
+from core.experiments.learning import Learning
+from core.experiments.outcome import Outcome
+from core.experiments.series import Series
+from core.experiments.step_times import stages
+from core.files.ledger import pack, unpack
 from core.live.history.chunks import RecordedContainer
 from core.live.history.reader import traces_of
 from core.live.history.writer import HistoryWriter
 from core.sampling.sampler import UsageReader, field_values, row_of
 from core.sampling.usage_wrapper import _use
 from core.sampling.values import FIELDS
-from core.scheduling.model import JobState, Terms, Worker
+from core.scheduling.loop import Entry
+from core.scheduling.model import Job, JobState, Observation, Terms, Trigger, Worker
+from core.scheduling.policies import POLICIES
 from tests.scheduling.making import Table
 
 MEASURED = ("cpu", "memory", "io", "network")
@@ -153,8 +160,12 @@ def test_what_was_not_measured_is_unknown_to_policies(source, missing, tmp_path,
     for counters in readings:
         if ID in counters:
             job.count(counters[ID])
-    assert job.cpu_seconds == (0.0 if "cpu" in missing else pytest.approx(2.0))
+    assert job.cpu_seconds == (0.0 if not readings[0] else None if "cpu" in missing else pytest.approx(2.0))
     assert job.memory == (None if "memory" in missing else 600.0)
+    job.count(Counters(3.0, None, 700))
+    assert (job.cpu_seconds, job.snapshot().cpu_seconds) == (None, None), (
+        "its last total is not the present one"
+    )
 
 
 def test_usage_of_a_worker_is_unknown_before_two_readings(tmp_path):
@@ -177,3 +188,39 @@ def test_a_policy_starts_no_job_that_needs_memory_where_the_memory_in_use_is_unk
     made.step(1.0)
     assert (made.jobs["large"].state is JobState.RUNNING) == (used is not None)
     assert made.jobs["small"].state is JobState.RUNNING or policy == "elastic"  # which keeps the order
+
+
+@pytest.mark.parametrize("policy", [name for name in POLICIES if not POLICIES[name].oracle])
+def test_policies_go_on_where_the_cores_in_use_are_not_measured(policy):
+    """A job without a counter is judged by nothing that would be made up, and the others as ever."""
+    entry = POLICIES[policy]
+    settings = entry.build_settings()
+    state, series, outcome, learning = entry.begin(settings, 1), Series(), Outcome(), Learning()
+    for number in range(6):
+        now = 30.0 * number
+        jobs = tuple(
+            Job(
+                name,
+                JobState.RUNNING,
+                "w",
+                started=0.0,
+                cpu_seconds=None if name == "blind" and number % 2 else 10.0 * number,
+                readings=((now, 1.0 / (number + 1)),),
+                steps=10 * number,
+                total_steps=100,
+            )
+            for name in ("blind", "seen")
+        )
+        trigger = Trigger.ARRIVAL if number == 0 else Trigger.TICK
+        observation = Observation(number, now, trigger, (Worker("w", 4.0),), jobs)
+        decision = entry.decide(state, observation)
+        state = decision.state
+        ledger_entry = Entry(observation, decision.actions, decision.reasons, decision.marks, decision.wake)
+        for each in (series, outcome, learning):
+            each.add(ledger_entry)
+        assert unpack(pack([ledger_entry]))[0].observation == observation
+    lines = series.to_dict()["jobs"]
+    assert lines["blind"]["cpu"][1:] == [None] * 5
+    assert {stage.job for stage in stages(series.to_dict())} == {"seen"}
+    assert set(learning.lines(30.0, 150.0).growth) == {"blind", "seen"}
+    assert lines["seen"]["cpu"][1:] == [pytest.approx(10.0 / 30.0, abs=0.01)] * 5

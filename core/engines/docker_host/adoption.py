@@ -194,6 +194,7 @@ def _adopt_container(
     """Make a running container a job of the run."""
     job.state, job.worker, job.container = JobState.RUNNING, worker, container.id
     job.started, job.was_running = shared.clock.now(), job.plan is not None
+    job.mark_unmeasured()
     job.limit, job.weight = container.limits.cores, container.limits.weight
     job.owner.begin(container, may_raise=shared.options.may_raise)
     _follow_container(shared, job, host, container)

@@ -129,6 +129,7 @@ class LiveJob:
     readings: list[Reading] = field(default_factory=list)
     _latest: float = -math.inf
     _shown_until: float = -math.inf
+    _is_measured: bool = True
     _used_before: float = 0.0
     _counted: float = 0.0
 
@@ -143,18 +144,23 @@ class LiveJob:
         return self.plan is None or self.plan.stays
 
     @property
-    def cpu_seconds(self) -> float:
-        """Core-seconds used so far, over all starts."""
-        return self._used_before + self._counted
+    def cpu_seconds(self) -> float | None:
+        """Core-seconds used so far, over all starts; None if the last reading lacks them."""
+        return self._used_before + self._counted if self._is_measured else None
 
     def count(self, counters: Counters) -> None:
-        """Add a reading of its container; a reset counter continues the total, an unmeasured one stays."""
+        """Add a reading of its container; a reset counter continues the total."""
         self.memory = None if counters.memory is None else float(counters.memory)
+        self._is_measured = counters.cpu_seconds is not None
         if counters.cpu_seconds is None:
             return
         if counters.cpu_seconds < self._counted:
             self._used_before += self._counted
         self._counted = counters.cpu_seconds
+
+    def mark_unmeasured(self) -> None:
+        """Note that nobody knows what its container has used, until it is read."""
+        self._is_measured = False
 
     @property
     def max_cores(self) -> float | None:
@@ -172,7 +178,7 @@ class LiveJob:
         """Continue a job of the run's part before its worker ended, which was last observed then."""
         self.arrived, self.started, self.kills = earlier.arrived, earlier.started, earlier.kills
         self.labelled_terms = (earlier.request, earlier.terms)
-        self._counted = earlier.cpu_seconds
+        self._counted = earlier.cpu_seconds or 0.0
         self._shown_until = observed_at
 
     def add(self, news: list[Reading], now: float) -> None:

@@ -8,6 +8,7 @@ NSDI 2019) uses it for training jobs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from core.scheduling.placement import placement_setting, placer
@@ -36,8 +37,9 @@ def begin(settings: LasSettings, seed: int) -> WeighingState:
 
 
 def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, JobWeight]:
-    """Return the fewest core-seconds first; among equals the one that came first."""
-    return weights_by_rank([job.id for job in sorted(jobs, key=lambda job: job.cpu_seconds)])
+    """Return the fewest core-seconds first, unknown ones last; among equals the one that came first."""
+    ordered = sorted(jobs, key=lambda job: inf if job.cpu_seconds is None else job.cpu_seconds)
+    return weights_by_rank([job.id for job in ordered])
 
 
 def decide(state: WeighingState, observation: Observation) -> Decision[WeighingState]:

@@ -171,7 +171,7 @@ def build_view(state: PhaseDockState, observation: Observation) -> View:
     remaining = {job.id: estimate_remaining(job, histories[job.id]) for job in observation.jobs}
     worth = {name: worth_index(each, state.settings.weights) for name, each in remaining.items() if each}
     totals = dict(state.totals) | {name: each.total for name, each in remaining.items() if each}
-    totals |= {job.id: job.cpu_seconds for job in observation.ended}
+    totals |= {job.id: job.cpu_seconds for job in observation.ended if job.cpu_seconds is not None}
     sizes = [each for each in totals.values() if each > 0]
     typical = sum(sizes) / len(sizes) if sizes else 1.0
     view = View(observation, replace(state, histories=histories, totals=totals), remaining, worth, typical)
@@ -214,8 +214,9 @@ def _advance_virtual(view: View, worker: Worker) -> dict[str, FairShare]:
     after = advance_fair_shares(
         on_it, needs, demands, worker.capacity, view.observation.time - view.state.time
     )
+    # what a job has used that is not measured counts from now on
     arrivals = {
-        name: FairShare(job.arrived, job.cpu_seconds)
+        name: FairShare(job.arrived, job.cpu_seconds or 0.0)
         for name, job in here.items()
         if view.state.workers.get(name) != worker.id
     }

@@ -55,26 +55,27 @@ class Gain(NamedTuple):
     decay: float = 0.0
 
 
-def measure_gain(before: Gain | None, job: Job, track: Track) -> Gain:
-    """Return a job's gain after another interval; as before if it had no processor time."""
+def measure_gain(before: Gain | None, used: float, track: Track) -> Gain:
+    """Return the gain of a job that has `used` core-seconds; as before if it had no processor time."""
     if before is None:
-        return Gain(job.cpu_seconds, track.last)
-    seconds = job.cpu_seconds - before.cpu_seconds
+        return Gain(used, track.last)
+    seconds = used - before.cpu_seconds
     if seconds <= _MIN_SECONDS:
         return before
     reduction = max(0.0, before.level - track.last) / (track.largest or 1.0)
     gain, decay = reduction / seconds, before.decay
     if before.gain and gain:
         decay = max(0.0, log(before.gain / gain) / (0.5 * (seconds + before.seconds)))
-    return Gain(job.cpu_seconds, track.last, seconds, gain, decay)
+    return Gain(used, track.last, seconds, gain, decay)
 
 
 def learn_gains(memory: Memory, jobs: Sequence[Job], tracks: Tracks) -> Memory:
-    """Measure the gain of every job that has printed something."""
-    return {
-        job.id: measure_gain(memory.get(job.id), job, track)
+    """Measure the gain of every job that has printed something; it stays where CPU is not measured."""
+    unmeasured = {job.id: memory[job.id] for job in jobs if job.cpu_seconds is None and job.id in memory}
+    return unmeasured | {
+        job.id: measure_gain(memory.get(job.id), job.cpu_seconds, track)
         for job in jobs
-        if (track := tracks.get(job.id)) is not None
+        if job.cpu_seconds is not None and (track := tracks.get(job.id)) is not None
     }
 
 

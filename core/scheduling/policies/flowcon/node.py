@@ -43,8 +43,8 @@ class Container(NamedTuple):
     enforced: tuple[float | None, float] | None = None
     #: E at the algorithm's previous run (raw), or None if it had printed nothing.
     level: float | None = None
-    #: The counters at that run: core-seconds, sum and number of printed values.
-    cpu_seconds: float = 0.0
+    #: The counters at that run: core-seconds (None: not measured), sum and number of printed values.
+    cpu_seconds: float | None = 0.0
     total: float = 0.0
     n_printed: int = 0
     #: The largest growth so far.
@@ -81,8 +81,10 @@ def measure_progress(container: Container, track: Track, seconds: float, means: 
     return track.change(before, level) / seconds, level
 
 
-def measure_usage(container: Container, job: Job, seconds: float, capacity: float) -> float:
-    """Return R: the mean share of the node over the interval, at least 0.01."""
+def measure_usage(container: Container, job: Job, seconds: float, capacity: float) -> float | None:
+    """Return R: the mean share of the node over the interval, at least 0.01; None if it was not measured."""
+    if job.cpu_seconds is None or container.cpu_seconds is None:
+        return None
     return max(MIN_USAGE, (job.cpu_seconds - container.cpu_seconds) / (seconds * capacity))
 
 
@@ -103,11 +105,11 @@ def classify_container(
     capacity: float,
     settings: FlowConSettings,
 ) -> tuple[Container, Reason | None]:
-    """Return a container after lines 3 to 13 with the reason; unchanged without printed values."""
-    if track is None:
+    """Return a container after lines 3 to 13 with the reason; unchanged without printed values or usage."""
+    used = measure_usage(container, job, seconds, capacity)
+    if track is None or used is None:
         return container._replace(cpu_seconds=job.cpu_seconds), None
     per_second, level = measure_progress(container, track, seconds, settings.growth == "means")
-    used = measure_usage(container, job, seconds, capacity)
     growth = per_second / used
     peak = max(container.peak, growth)
     threshold = settings.alpha * (peak if settings.threshold == "peak" else 1.0)
@@ -127,8 +129,10 @@ def classify_container(
     return after, Reason(f"Algorithm 1, lines {lines}", text, job.id, job.worker, values)
 
 
-def estimate_demand(container: Container, used: float, idle: bool) -> float:
-    """Return the share that a container could use: its usage if nothing limited it, else all."""
+def estimate_demand(container: Container, used: float | None, idle: bool) -> float:
+    """Return the share that a container could use: its usage if known and nothing limited it, else all."""
+    if used is None:
+        return 1.0
     is_limited = used >= _FULL_USAGE * container.share
     return 1.0 if is_limited or not idle else used
 
@@ -402,7 +406,8 @@ def _classify_all(
     containers = dict(node.containers)
     old = {name: each for name, each in containers.items() if name in previous}
     used = {name: measure_usage(each, snapshot.jobs[name], seconds, capacity) for name, each in old.items()}
-    idle = has_spare_time(sum(used.values()))
+    known = [each for each in used.values() if each is not None]
+    idle = len(known) == len(used) and has_spare_time(sum(known))
     reasons = []
     for name, each in old.items():
         job, track = snapshot.jobs[name], snapshot.tracks.get(name)
