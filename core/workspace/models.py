@@ -65,7 +65,8 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
         Raises NotFoundError if there is none of this id.
         """
         names = _phase_names(self.repository.row(model))
-        loaded = self._loaded.get(model, lambda: load_model(self.repository.path(model)))
+        with self.repository.reading(model):
+            loaded = self._loaded.get(model, lambda: load_model(self.repository.path(model)))
         return loaded if names == loaded.names else replace(loaded, names=names)
 
     def name_phase(self, model: str, phase: int, name: str) -> ModelInfo:

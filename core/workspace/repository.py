@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -117,8 +117,25 @@ class Repository(Generic[Row]):
                 raise ConflictError(f"“{row.name}” is not in the trash.", "Move it to the trash first.")
             session.delete(row)
         doomed = self._scratch / new_id()
-        self.path(thing).rename(doomed)
+        with suppress(FileNotFoundError):  # a worker has swept it already
+            self.path(thing).rename(doomed)
         remove(doomed)
+
+    @contextmanager
+    def reading(self, thing: str) -> Iterator[None]:
+        """Say in a sentence that the files of a thing are gone, where they vanish while they are read.
+
+        Raises NotFoundError in place of the reader's error.
+        """
+        try:
+            yield
+        except (FileNotFoundError, InputError) as error:
+            if self.path(thing).exists():
+                raise
+            self.row(thing)
+            raise NotFoundError(
+                f"The files of this {self._what} are gone.", f"Choose another {self._what} from the list."
+            ) from error
 
     def sweep(self) -> int:
         """Remove folders that have no row; returns how many there were."""

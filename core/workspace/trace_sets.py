@@ -69,8 +69,8 @@ class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
 
         Raises NotFoundError if there is none of this id.
         """
-        stored = self._open(trace_set)
-        return self._sets.get(trace_set, stored.load)
+        with self.repository.reading(trace_set):
+            return self._sets.get(trace_set, self._open(trace_set).load)
 
     def execution(self, trace_set: str, name: str) -> TraceSet:
         """One execution as a trace set of its own; reads no other.
@@ -82,13 +82,13 @@ class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
         if loaded is not None:
             return loaded.only([name])
         # the open file has one position for all threads
-        with self._reading:
+        with self.repository.reading(trace_set), self._reading:
             return stored.load_execution(name)
 
     def summary(self, trace_set: str) -> pd.DataFrame:
         """The table of executions; see `core.traces.model.summarise`. Shared: do not modify it."""
-        stored = self._open(trace_set)
-        return self._summaries.get(trace_set, stored.summary)
+        with self.repository.reading(trace_set):
+            return self._summaries.get(trace_set, self._open(trace_set).summary)
 
     def add(
         self,
@@ -128,7 +128,8 @@ class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
     def _open(self, trace_set: str) -> StoredTraces:
         # looked up each time: another process may have deleted it
         self.repository.row(trace_set)
-        return self._stored.get(trace_set, lambda: open_trace_set(self.repository.path(trace_set)))
+        with self.repository.reading(trace_set):
+            return self._stored.get(trace_set, lambda: open_trace_set(self.repository.path(trace_set)))
 
 
 def _weight_of_table(table: pd.DataFrame) -> float:
