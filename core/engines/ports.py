@@ -194,7 +194,10 @@ class WatchedHost(Protocol):
         """Return its containers, newest first."""
 
     def stopped(self, wanted: Callable[[Any], bool], at_most: int) -> Sequence[Container]:
-        """Return containers that do not run, newest first; `wanted` judges by ``id`` and ``labels``."""
+        """Return containers that did not run when they were listed, newest first, as they are now.
+
+        `wanted` judges by ``id`` and ``labels``.
+        """
 
     def inspect(self, container: str) -> Container:
         """Return the present state of a container; raises `ContainerGone`."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from core.engines.errors import ChangeRefused, ContainerGone, HostLost
 from core.engines.terms import read_terms
@@ -18,7 +19,7 @@ from core.sampling.values import FIELDS, TOTALS, ContainerRow, LiveView, Totals
 from core.units import phase_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from core.engines.ports import Container, Readings, WatchedHost
     from core.engines.values import Counters, EngineKey, HostInfo
@@ -141,6 +142,7 @@ class Sampler:
         self._losses = losses
         self._gpus = gpus
         self._usage = UsageReader()
+        self._running: Collection[str] = ()  # the ids of the containers that ran at the last sample
 
     def sample(self, phaser: PhaseTracker | None = None, model: str | None = None) -> tuple[LiveView, Rows]:
         """Sample once; return the view for pages and the rows for the history.
@@ -150,11 +152,10 @@ class Sampler:
         name, info = self._host.name, self._host.info()
         picked, changed = self._with_label.picked(name), self._with_label.saved_containers(info.key)
         containers = self._host.containers()
-        ours = [each for each in containers if has_label(each) or each.id in picked]
+        ours, stopped = self._ours(containers, lambda each: has_label(each) or each.id in picked)
         taken = self._usage.take(self._host.counters(ours))
         usage = {key: _possible(use, info) for key, use in taken.items()}
         at, pressure = time.time(), self._host.pressure()
-        stopped = self._host.stopped(lambda each: has_label(each) or each.id in picked, _MAX_STOPPED)
         losses = self._losses.read(ours, at)
         rows = {
             each.id: row_of(each, usage.get(each.id), each.id in picked, each.id in changed, at, pressure)
@@ -191,6 +192,26 @@ class Sampler:
             model=model,
         )
         return view, {**values, TOTALS: _totals_row(totals)}
+
+    def _ours(
+        self, containers: Sequence[Container], wanted: Callable[[Any], bool]
+    ) -> tuple[Sequence[Container], Sequence[Container]]:
+        """Return the wanted containers that run, and those that do not.
+
+        The host's lists are of two moments: what starts or ends in between can be in both or in neither. So
+        each is taken as it was seen last, and what ran at the last sample and is in no list is asked for.
+        """
+        running = {each.id: each for each in containers if wanted(each)}
+        stopped: dict[str, Container] = {}
+        later = list(self._host.stopped(wanted, _MAX_STOPPED))
+        for container in sorted(set(self._running).difference(running, (each.id for each in later))):
+            with contextlib.suppress(ContainerGone, ChangeRefused):
+                later += filter(wanted, [self._host.inspect(container)])
+        for each in later:
+            running.pop(each.id, None)
+            (running if each.running else stopped)[each.id] = each
+        self._running = set(running)
+        return list(running.values()), list(stopped.values())
 
 
 def _is_shown(container: Container, at: float) -> bool:

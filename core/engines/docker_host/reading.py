@@ -187,10 +187,9 @@ class ContainerCache:
         return tuple(c for c in found if _has_processes(c) or not running_only)
 
     def stopped(self, wanted: Callable[[ListedContainer], bool], at_most: int) -> tuple[Container, ...]:
-        """Return wanted containers that do not run, newest first; the others are not requested."""
+        """Return wanted containers that are listed as stopped, newest first; the others are not requested."""
         listed = (each for each in self._listed(running_only=False) if each.state not in _WITH_PROCESSES)
-        found = self._describe(islice(filter(wanted, listed), at_most))
-        return tuple(c for c in found if not _has_processes(c))
+        return tuple(self._describe(islice(filter(wanted, listed), at_most)))
 
     def _describe(self, listed: Iterable[ListedContainer]) -> Iterator[Container]:
         for each in listed:
@@ -320,7 +319,9 @@ class HostReading:
         return containers
 
     def stopped(self, wanted: Callable[[ListedContainer], bool], at_most: int) -> tuple[Container, ...]:
-        """Return the newest wanted containers that do not run; `wanted` judges by ``id`` and ``labels``.
+        """Return the newest wanted containers that are listed as stopped; some may have started meanwhile.
+
+        `wanted` judges by ``id`` and ``labels``.
 
         Raises HostLost if it does not answer.
         """

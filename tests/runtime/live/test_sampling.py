@@ -2,6 +2,8 @@
 
 import math
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,10 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.engines.docker_host import Container, Counters, Limits
+from core.engines.errors import ContainerGone
+from core.engines.values import HostInfo
 from core.errors import MismatchError
+from core.live.control.saved_limits import SavedLimitsStore
 from core.phases import PhaseSettings, fit, predict
 from core.sampling.phases import LIVE_FEATURES, PhaseTracker
 from core.sampling.sampler import (
+    LossReader,
+    Sampler,
     Usage,
     UsageReader,
     count_labels,
@@ -34,6 +41,63 @@ def container(**values):
         "started": 2.0, "pid": 7, "limits": Limits(), "cpuset": ""
     }  # fmt: skip
     return Container(**{**plain, **values})
+
+
+class TwoListsOfTwoMoments:
+    """A host whose lists of running and of stopped containers are of two moments."""
+
+    name, address = "box", SimpleNamespace(name="box", url="")
+
+    def __init__(self):
+        self.running, self.ended, self.present = [], [], {}
+
+    def info(self):
+        return HostInfo("box", 4.0, 2**33, "1", 2, local=False, id="BOX")
+
+    def containers(self):
+        return self.running
+
+    def stopped(self, wanted, at_most):
+        return [each for each in self.ended if wanted(each)][:at_most]
+
+    def inspect(self, name):
+        if name not in self.present:
+            raise ContainerGone("It is gone.", "See which there are.")
+        return self.present[name]
+
+    def counters(self, containers):
+        return {each.id: Counters(1.0, 1.0, 1) for each in containers}
+
+    def pressure(self):
+        return None
+
+    def readings(self, _container):
+        return None
+
+    def logs_since(self, *_):
+        return []
+
+
+def test_no_container_vanishes_between_two_lists_of_a_host(workspace):
+    host, labelled = TwoListsOfTwoMoments(), {"phasedock": "1"}
+    a, b = (container(id=name * 64, name=name, labels=labelled) for name in "ab")
+    sampler = Sampler(host, SavedLimitsStore(workspace.database), LossReader(host))
+    host.running, host.present = [a, b], {a.id: a, b.id: b}
+    sampler.sample()
+    host.running = [a]  # b started again, and is in neither list yet
+    view, _ = sampler.sample()
+    assert ([row.name for row in view.rows], view.stopped) == (["a", "b"], ())
+    host.running, host.ended = [a], [b]  # it was listed as stopped, and runs now
+    view, _ = sampler.sample()
+    assert ([row.name for row in view.rows], view.stopped) == (["a", "b"], ())
+    host.ended = []
+    ended = replace(b, state="exited", pid=0, ended=time.time())
+    host.present[b.id] = ended
+    view, _ = sampler.sample()
+    assert ([row.name for row in view.rows], [row.name for row in view.stopped]) == (["a"], ["b"])
+    host.running, host.present = [], {}  # both were removed
+    view, _ = sampler.sample()
+    assert (view.rows, view.stopped) == ((), ())
 
 
 def test_usage_is_the_difference_of_two_readings():
