@@ -47,10 +47,14 @@ if TYPE_CHECKING:
     from core.workspace.database import Database
 
 
+MAX_CONTINUED = 100_000
+"""Entries of a ledger that are read again before a policy goes on; that takes some minutes at most."""
+
+
 class AttachedRun:
     """Writes a run while it proceeds; as a context manager, notes how it ended.
 
-    A run of this id whose worker ended goes on.
+    A run of this id whose worker ended goes on, unless its ledger has more than `MAX_CONTINUED` entries.
     """
 
     def __init__(
@@ -88,7 +92,10 @@ class AttachedRun:
         )
         with database.write() as session:
             row = session.get(RunRow, run)
-            if row is not None and row.state not in (RunState.RUNNING, RunState.INTERRUPTED):
+            goes_on = row is None or (
+                row.state in (RunState.RUNNING, RunState.INTERRUPTED) and row.entries <= MAX_CONTINUED
+            )
+            if not goes_on:
                 self.id = new.id = new.key = new_id()
                 row = None
             if row is None:

@@ -14,14 +14,15 @@ from sqlalchemy import update
 from core.bootstrap import open_workspace
 from core.config import child_environment
 from core.engines.values import has_label
-from core.errors import ConflictError, Interrupted
+from core.errors import Cancelled, ConflictError, Interrupted
+from core.live.attach.activity import MAX_CONTINUED
 from core.live.control.saved_limits import BY_HAND
 from core.live.view import ATTACH, LiveFiles, read_attached
 from core.sampling.sampler import LossReader, Sampler
 from core.sampling.values import Mode
 from core.scheduling.actions import SetLimit
 from core.scheduling.model import JobState, at_most
-from core.workspace.database_schema import TaskRow
+from core.workspace.database_schema import RunRow, TaskRow
 from core.workspace.records import TaskState
 from tests.runtime.kinds_for_tests import until
 
@@ -149,6 +150,24 @@ def test_it_is_attached_again_once_whoever_asks(space, refuses):
         space.live.policies.reattach(task)
     assert space.live.policies.reattach_interrupted() == ()
     assert session(space).id == again
+
+
+def test_a_run_too_long_to_be_read_again_is_left_and_a_new_one_begins(space):
+    task = attach(space, Mode.WATCH)
+    run, _ = work(space, task, seconds=0.0)
+    with space.database.write() as session_:
+        session_.execute(update(RunRow).where(RunRow.id == run).values(entries=MAX_CONTINUED + 1))
+    again = space.live.policies.reattach(task)
+    change(space, again, state=TaskState.RUNNING, worker="w", started=time.time())
+
+    def say(_text):
+        stored = read_attached(LiveFiles(space.settings.home, "demo").attached)
+        if stored is not None and stored[0].entries:
+            raise Cancelled
+
+    found = space.live.policy_loop.run(space.tasks.get(again).params, again, say, lambda _: None)
+    assert found["run"] != run
+    assert space.runs.get(found["run"]).ticks > 0
 
 
 def test_one_that_takes_its_worker_down_each_time_stays_ended(space):
