@@ -123,7 +123,7 @@ class Feed:
             len(self.foreign),
             self.foreign,
             Totals(sum(row.cpu or 0 for row in rows), self.cores, sum(row.memory or 0 for row in rows),
-                   62.7 * GIB, self.throttled, len(rows))
+                   62.7 * GIB, self.throttled, containers=len(rows))
         )  # fmt: skip
         write(self.files.snapshot, view)
         return view
