@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -224,6 +224,7 @@ class ActivityLog:
         self._limits: dict[str, float | None] = {}
         self._bounds: dict[str, tuple[float | None, float | None]] = {}
         self._labels: dict[str, str] = {}
+        self._called: Counter[str] = Counter()  # jobs by name without their number
         self._evidence = EvidenceLog(since)
         self.decisions = 0
         self.resizes = 0
@@ -238,7 +239,9 @@ class ActivityLog:
             resizes=self.resizes,
             evidence=self._evidence.evidence,
             course=tuple(self._evidence.course),
-            names={container: name for name, container in containers.items() if REPEATED in name},
+            names={
+                container: self._shown(name) for name, container in containers.items() if REPEATED in name
+            },
         )
         self._write(
             {
@@ -254,6 +257,7 @@ class ActivityLog:
         self.decisions += 1
         self._labels = {mark.job: mark.label for mark in entry.marks}
         jobs = {job.id: job for job in observation.jobs}
+        self._called = Counter(map(_plain_name, jobs))
         self._limits = {name: limit for name, limit in self._limits.items() if name in jobs}
         self._note_owners(self._started + observation.time, jobs)
         why = {reason.job: reason.text for reason in entry.reasons if reason.job is not None}
@@ -309,10 +313,20 @@ class ActivityLog:
     def _add_entry(
         self, at: float, job: str, text: str, before: float | None = None, after: float | None = None
     ) -> None:
-        self._entries.appendleft(ActivityEntry(at, job, text, before, after, self._labels.get(job, "")))
+        shown = self._shown(job)
+        text = text.replace(job, shown)
+        self._entries.appendleft(ActivityEntry(at, shown, text, before, after, self._labels.get(job, "")))
+
+    def _shown(self, job: str) -> str:
+        """A job's name for people: a container that was started again keeps its own, unless two have it."""
+        return job if self._called[_plain_name(job)] > 1 else _plain_name(job)
 
     def _write(self, marks: dict[str, tuple[str, float | None]]) -> None:
         write_attached(self._files.attached, replace(self._attached, entries=tuple(self._entries)), marks)
+
+
+def _plain_name(job: str) -> str:
+    return job.partition(REPEATED)[0]
 
 
 def _format_limit(limit: float | None) -> str:

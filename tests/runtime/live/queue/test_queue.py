@@ -87,11 +87,16 @@ def test_a_container_that_is_called_like_a_job_has_one_name_for_the_policy_and_o
     task = space.tasks.submit("attach", "x", {"engine": "demo", "policy": "flowcon", "mode": "watch"})
     log = ActivityLog(files, AttachedPolicy(task, "flowcon", Mode.WATCH), time.time())
     (job,) = (each for each in seen.jobs if each.id == name)
-    twice = replace(seen, jobs=(replace(job, id="mlp#2"),))
+    again = replace(seen, jobs=(replace(job, id="mlp#2"),))
+    log.take(Entry(again, (SetLimit("mlp#2", 0.4),), (), (), None, ()), {"mlp#2": container})
+    view = space.live.view.peek("demo")
+    assert [row.name for row in view.rows if row.id == container] == ["mlp"], "it was only started again"
+    assert [entry.container for entry in view.attached.entries] == ["mlp"]
+    twice = replace(seen, jobs=(replace(job, id="mlp"), replace(job, id="mlp#2")))
     log.take(Entry(twice, (SetLimit("mlp#2", 0.5),), (), (), None, ()), {"mlp#2": container})
     view = space.live.view.peek("demo")
     assert [row.name for row in view.rows if row.id == container] == ["mlp#2"]
-    assert [entry.container for entry in view.attached.entries] == ["mlp#2"]
+    assert [entry.container for entry in view.attached.entries] == ["mlp#2", "mlp"]
 
 
 def test_a_waiting_job_can_be_put_first_or_cancelled(queue, refuses):
