@@ -162,7 +162,8 @@ class Supervisor:
     ) -> None:
         self._times = times or RestartTimes()
         self._environment, self._folder = environment, folder
-        self._events: queue.SimpleQueue[tuple[str, bytes | int]] = queue.SimpleQueue()
+        # a SimpleQueue of Python 3.11 waits for ever where a signal comes in the moment its time is over
+        self._events: queue.Queue[tuple[str, bytes | int]] = queue.Queue()
         self._supervised = {
             name: Supervised(name, line, lambda *event: self._events.put(event), self._times)
             for name, line in commands.items()

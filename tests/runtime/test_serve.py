@@ -256,3 +256,20 @@ def test_waiting_for_the_page():
         assert serving.wait_until_serving(address, 5)
         assert not serving.is_serving(f"{address}/elsewhere")
         server.shutdown()
+
+
+_SIGNALS = """
+import signal
+from core.cli import supervisor
+supervisor._POLL_SECONDS = 0.001
+signal.signal(signal.SIGALRM, lambda *_: None)
+made = supervisor.Supervisor({}, {}, None)
+for _ in range(3000):
+    signal.setitimer(signal.ITIMER_REAL, 0.001)
+    made._step()
+"""
+
+
+@pytest.mark.slow
+def test_a_signal_in_the_moment_in_which_a_wait_is_over_stops_nothing():
+    subprocess.run([sys.executable, "-c", _SIGNALS], check=True, timeout=60, cwd=Path(__file__).parents[2])
