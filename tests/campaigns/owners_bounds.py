@@ -183,6 +183,7 @@ class Campaign:
     def let_control(self, policy: str, seconds: float) -> None:
         """Let a policy control all containers for a while, and look whether all comes back."""
         self.figures.policies.append(policy)
+        said = len(self.figures.wrong)
         end, due = time.monotonic() + seconds, 0.0
         while time.monotonic() < end:
             self._attach(policy)
@@ -201,6 +202,8 @@ class Campaign:
                 self.figures.wrong.append(f"{policy}: {wrong}")
                 break
             time.sleep(0.5)
+        for sentence in self.figures.wrong[said:]:
+            sys.stderr.write(f"wrong: {sentence}\n")
         self.figures.settled_after[policy] = round(time.monotonic() - begun, 1)
         sys.stderr.write(
             f"{policy}: {self.figures.settled_after[policy]} s, {len(self.figures.wrong)} wrong\n"
@@ -220,7 +223,7 @@ class Campaign:
         )
         with contextlib.suppress(Exception):  # the engine or the worker is just being killed
             if self._view().attached is None and self.space.tasks.worker().alive:
-                self.space.live.policies.attach("local", policy, settings, Mode.CONTROL)
+                self.space.live.policies.attach("local", policy, settings, Mode.CONTROL, reattach=False)
 
     def _unsettled(self) -> str:
         """What is not as the owners want it; empty if all is."""
