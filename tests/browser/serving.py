@@ -145,6 +145,16 @@ def axe_findings(page):
     return found
 
 
+def axe_in_both_schemes(page):
+    """What axe finds in light and in dark, for a page, a dialog or a menu that is open."""
+    found = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.locator(f"html[data-mantine-color-scheme={scheme}]").wait_for()
+        found += [f"{scheme}: {text}" for text in axe_findings(page)]
+    return found
+
+
 _CUT = r"""() => {
   const quantity = /\d ?(cores|[KMG]iB|B|%|s|min|h)(\W|$)/;
   const scrolls = element => /auto|scroll/.test(getComputedStyle(element).overflowX);

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import cut_figures, unfit, visit
+from tests.browser.serving import axe_in_both_schemes, cut_figures, unfit, visit
 from tests.browser.test_sequences import emit
 from tests.browser.test_sequences import open_samples as open_sequences
 
@@ -225,6 +225,11 @@ def test_the_page_is_accessible_and_fits(page, samples):
     expect(page.locator(".openrow .strip")).to_be_visible()
     page.wait_for_timeout(500)
     assert unfit(page, 1440, 390) == []
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.get_by_role("button", name="Prices").click()
+    page.wait_for_timeout(400)
+    assert axe_in_both_schemes(page) == []
+    page.keyboard.press("Escape")
     page.locator("details.settings > summary").click()
     expect(page.locator("#evaluate-start")).to_be_visible()
     assert unfit(page, 390) == []

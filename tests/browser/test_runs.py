@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from core.bootstrap import open_workspace
 from core.config import Settings
 from core.experiments.spec_reader import read_experiment
-from tests.browser.serving import unfit, visit
+from tests.browser.serving import axe_in_both_schemes, unfit, visit
 from tests.builders import SIX_JOBS
 from tests.experiments.test_queue_measures import QUEUE
 
@@ -300,6 +300,7 @@ def test_the_list_is_filtered_started_from_and_deleted_from(page, experiment):
     row.get_by_role("button", name="Delete FlowCon, 3 jobs, fixed").click()
     window = page.get_by_role("dialog")
     expect(window).to_contain_text("with their ledgers are deleted")
+    assert axe_in_both_schemes(page) == []
     window.get_by_role("button", name="Delete", exact=True).click()
     expect(
         page.locator("table[data-table=experiments] tbody tr", has_text="FlowCon, 3 jobs, fixed")

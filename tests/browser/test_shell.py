@@ -2,9 +2,10 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import axe_findings, unfit, visit
+from tests.browser.serving import axe_findings, axe_in_both_schemes, unfit, visit
 
 CALLBACKS = re.compile(r"/_dash-update-component\b")
 ROOM = "selector => document.querySelector(selector).getBoundingClientRect().toJSON()"
@@ -65,3 +66,29 @@ def test_a_list_of_options_that_scrolls_is_reached_by_keyboard(page, server):
     assert len(seen) > 8
     page.keyboard.press("Escape")
     expect(field).to_have_attribute("aria-expanded", "false")
+
+
+OPENED = {
+    "/phases": ("", "Lanes", "Name φ2", "Search"),
+    "/phases?traces=gone": ("",),
+    "/models": ("Rename",),
+    "/sequences": ("Change the phases to start from",),
+    "/traces": ("Actions on Synthetic training jobs",),
+    "/live": ("Inspect or change", "Release everything"),
+}
+"""What buttons open on pages and no other test looks at; an empty name is the page itself."""
+
+
+@pytest.mark.parametrize("address", OPENED)
+def test_what_a_button_opens_is_fine_for_axe_in_both_schemes(page, samples, address):
+    visit(page, address if "?" in address else f"{address}?{samples}")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    for name in OPENED[address]:
+        if name == "Search":
+            page.keyboard.press("Control+k")
+            page.keyboard.type("nothing of that name")
+        elif name:
+            page.locator("main").get_by_role("button", name=name).first.click()
+        page.wait_for_timeout(400)
+        assert axe_in_both_schemes(page) == [], name
+        page.keyboard.press("Escape")

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import start_server, unfit
+from tests.browser.serving import axe_findings, cut_figures, start_server, unfit
 
 PASSWORD = "correct horse"
 
@@ -20,8 +20,13 @@ def guarded(tmp_path_factory):
 
 def test_one_signs_in_looks_round_and_signs_out(page, guard, guarded):
     guard.servers.append(guarded)
+    guard.allow("401")
     page.goto(f"{guarded.base_url}/traces")
     expect(page).to_have_title("Sign in to PhaseDock")
+    page.get_by_label("Password").fill("wrong horse")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("form")).to_contain_text("Wrong password")
+    assert [*axe_findings(page), *cut_figures(page, 1280, 390)] == []
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()

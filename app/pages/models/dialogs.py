@@ -36,7 +36,7 @@ def _dialog(dialog: str, title: str, body: Node, yes: Node, no: str) -> dmc.Moda
     """A window with one thing in it, the button that does it, and the one that does not."""
     close = button(no, None, **data(act="close", store=ACTIONS))
     children = html.Div([body, html.Div([yes, close], className="row")], className="stack")
-    return dmc.Modal(id=dialog, title=title, children=children)
+    return dmc.Modal(id=dialog, title=title, children=children, closeButtonProps={"aria-label": "Close"})
 
 
 def _close() -> None:
