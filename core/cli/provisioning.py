@@ -90,7 +90,9 @@ def write_verdict(
     context: typer.Context,
     model: Model,
     file: File,
-    style: Annotated[str, typer.Option("--format", help="Output: patch, vpa, docker, json or csv.")] = "json",
+    style: Annotated[
+        str, typer.Option("--format", help="Output: patch, vpa, helm, docker, json or csv.")
+    ] = "json",
     policies: Annotated[str, typer.Option(help="Comma-separated policy names, usual, or all.")] = "usual",
     take: Annotated[
         list[str] | None,

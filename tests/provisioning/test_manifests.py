@@ -178,13 +178,15 @@ def test_workloads_that_are_groups_are_said_to_be_untested(traces):
         assert "promise nothing" in each
 
 
-def test_the_pinned_autoscaler_and_the_command_hold_the_same_amounts(report):
+def test_the_pinned_autoscaler_the_values_and_the_command_hold_the_same_amounts(report):
     found = verdict(report)
     patches = documents_of(write(found, about(report), "patch"))
     scalers = documents_of(write(found, about(report), "vpa"))
     commands = [
         line for line in write(found, about(report), "docker").splitlines() if line.startswith("docker")
     ]
+    resources = [each["spec"]["containers"][0]["resources"] for each in patches]
+    assert documents_of(write(found, about(report), "helm")) == [{"resources": each} for each in resources]
     assert len(patches) == len(scalers) == len(commands)
     for patch, scaler, command in zip(patches, scalers, commands, strict=True):
         amounts = patch["spec"]["containers"][0]["resources"]["requests"]
@@ -351,4 +353,4 @@ def test_quantities_and_names():
 def test_formats_are_known_by_name(report, refuses):
     with refuses(InputError):
         write(verdict(report), about(report), "yaml")
-    assert list(FORMATS) == ["patch", "vpa", "docker", "json", "csv"]
+    assert list(FORMATS) == ["patch", "vpa", "helm", "docker", "json", "csv"]

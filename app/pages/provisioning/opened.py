@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray
 
 _SHOWN_LINES = 40
-_PASTED = ("patch", "vpa", "docker")
+_PASTED = ("patch", "vpa", "helm", "docker")
 """The formats that are pasted; the others are files of the page's export."""
 
 

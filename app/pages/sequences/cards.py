@@ -241,7 +241,9 @@ def _next_row(
         [
             badge(each.phase, NO_NAMES),
             html.Span(
-                html.B(given) if given else texts.get(each.phase) or name_of(each.phase),
+                [html.B(given), " ", html.Span(texts.get(each.phase), className="ink3")]
+                if given
+                else texts.get(each.phase) or name_of(each.phase),
                 className="truncate",
                 title=texts.get(each.phase),
             ),

@@ -1,4 +1,4 @@
-"""The verdict as files: Kubernetes manifests, ``docker update`` commands, JSON and CSV, per workload.
+"""The verdict as files: Kubernetes manifests, values for Helm, ``docker update``, JSON and CSV, per workload.
 
 A manifest gives one amount for a container's whole life: the fixed amount that the page recommends. Request
 and limit are the same, because an amount that a container has and cannot exceed is what was judged. Comments
@@ -24,7 +24,7 @@ from core.provisioning.manifests.manifest_comments import (
     omission_comments,
     one_line,
 )
-from core.provisioning.manifests.vpa_manifest import as_patch, as_vpa
+from core.provisioning.manifests.vpa_manifest import as_helm, as_patch, as_vpa
 from core.tables import Table, render_csv
 
 if TYPE_CHECKING:
@@ -183,6 +183,7 @@ FORMATS = {
     for manifest in (
         ManifestFormat("patch", "Kubernetes", "yaml", "application/yaml", as_patch),
         ManifestFormat("vpa", "Kubernetes VPA", "yaml", "application/yaml", as_vpa),
+        ManifestFormat("helm", "Helm values", "yaml", "application/yaml", as_helm),
         ManifestFormat("docker", "docker update", "sh", "text/x-shellscript", as_docker),
         ManifestFormat("json", "JSON", "json", "application/json", as_json),
         ManifestFormat("csv", "CSV", "csv", "text/csv", as_csv),

@@ -1,4 +1,4 @@
-"""A verdict as Kubernetes manifests: patches of pods' resources, or VerticalPodAutoscalers pinned to them."""
+"""A verdict for Kubernetes: patches of pods' resources, pinned VerticalPodAutoscalers, values for Helm."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ _VPA = (
 )
 
 
+_HELM = (
+    "Charts have “resources” at the top of their values, or below a component’s name: put it there.",
+    "Then, for one document at a time: helm upgrade RELEASE CHART --reuse-values --values FILE",
+)
+
+
 def as_patch(verdict: Verdict, about: About) -> str:
     """One patch of a pod's resources per workload.
 
@@ -49,6 +55,17 @@ def as_vpa(verdict: Verdict, about: About) -> str:
         If there is nothing that can be set.
     """
     return _documents(verdict, about, _vpa, _VPA)
+
+
+def as_helm(verdict: Verdict, about: About) -> str:
+    """The resources of one workload's chart per document, as values of Helm.
+
+    Raises
+    ------
+    InputError
+        If there is nothing that can be set.
+    """
+    return _documents(verdict, about, lambda _, amounts: {"resources": _resources(amounts)}, _HELM)
 
 
 def _documents(
@@ -74,13 +91,16 @@ def _amounts(lines: Sequence[Line]) -> dict[str, str]:
 
 
 def _pod(name: str, amounts: Mapping[str, str]) -> dict[str, Any]:
-    resources = {"requests": dict(amounts), "limits": dict(amounts)}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name},
-        "spec": {"containers": [{"name": name, "resources": resources}]},
+        "spec": {"containers": [{"name": name, "resources": _resources(amounts)}]},
     }
+
+
+def _resources(amounts: Mapping[str, str]) -> dict[str, Any]:
+    return {"requests": dict(amounts), "limits": dict(amounts)}
 
 
 def _vpa(name: str, amounts: Mapping[str, str]) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def test_what_is_looked_at_is_said(evaluated):
         assert words in text
 
 
-@pytest.mark.parametrize("style", ["vpa", "patch", "docker", "json", "csv"])
+@pytest.mark.parametrize("style", ["vpa", "patch", "helm", "docker", "json", "csv"])
 def test_each_format_is_shown_as_it_is_downloaded(server, evaluated, style):
     result = evaluations.latest(find_choice())
     assert result is not None
