@@ -250,10 +250,12 @@ class Campaign:
 def limits_of(container: Container) -> tuple[Any, Any]:
     """What Docker says, and the kernel; nothing of the latter where the container does not run.
 
-    Docker has no way to take a limit away again but -1, and the largest number of bytes: both are none.
+    Docker has no way to take a limit away again but -1, and the largest number of bytes: both are none. Nor
+    has it one to take a weight away: 1024 is what a container without one has.
     """
     none = (-1, NO_LIMIT)
     said = {name: 0 if value in none else value for name, value in docker_limits(container).items()}
+    said["CpuShares"] = said["CpuShares"] or 1024
     try:
         return said, (kernel_quota(container), kernel_memory(container))
     except (OSError, ProcessLookupError):
