@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import orjson
 from dash import dcc, html
 
 from app.context import cached, workspace
@@ -29,6 +29,7 @@ from core.units import (
     format_share,
     phase_name,
     phase_number,
+    plural,
 )
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from core.phases import FeatureStatistics, PhaseStatistics
     from core.traces.lanes import Lane
+    from core.traces.model import FloatArray, IntArray
     from core.workspace.phase_labels import Labelling
 
 
@@ -286,22 +288,67 @@ class LabelledTraces(PageState):
         return _prints(self.traces, self.model, self.dwell)
 
 
-def execution_rows(trace_set_id: str, model_id: str, dwell: float = 0.0) -> str:
-    """The list of executions as JSON: one row each with name, length, note and strip.
+@dataclass(frozen=True, slots=True)
+class ExecutionList:
+    """The executions of a labelled trace set in the order of the file, as lists show and sort them."""
 
-    It is sent as one text, because Dash would check a million small numbers one by one, which takes
-    longer than everything else on the page. A strip is ``[width in thousandths, phase,
-    width, phase, …]``.
-    """
+    #: The name of each, and its title, the part that tells it apart.
+    names: list[str]
+    titles: list[str]
+    #: What is known of each besides: a warning, its group, the number of its segments.
+    notes: list[str]
+    #: Its seconds, the number of its segments, and its share of unfamiliar samples, each (n_executions,).
+    seconds: FloatArray
+    segments: IntArray
+    strange: FloatArray
+
+    def find(self, text: str, order: str = "file") -> IntArray:
+        """Return the places of the executions whose names or notes have all words of a text, sorted."""
+        words = text.lower().split()
+        found = np.arange(len(self.names))
+        if words:
+            lines = (f"{name} {note}".lower() for name, note in zip(self.names, self.notes, strict=True))
+            found = np.flatnonzero([all(word in line for word in words) for line in lines])
+        if order == "name":
+            return np.array(sorted(found.tolist(), key=lambda place: _natural(self.names[place])), np.int64)
+        keys = {"seconds": self.seconds, "runs": self.segments, "strange": self.strange}
+        return found[np.argsort(-keys[order][found], kind="stable")] if order in keys else found
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """A key that sorts numbers in names by their value."""
+    parts = re.split(r"(\d+)", name.lower())
+    return [(int(part) if part.isdecimal() else -1, part) for part in parts]
+
+
+def list_executions(trace_set_id: str, model_id: str, dwell: float = 0.0) -> ExecutionList:
+    """The executions of a trace set under a model."""
     labelling, prints = load_labelling(trace_set_id, model_id, dwell)
     space = workspace()
-    table, strange_shares = (
-        space.traces.summary(trace_set_id),
-        space.labels.strange_shares(trace_set_id, model_id),
-    )
-    return cached(
-        lambda: orjson.dumps(_rows(table, labelling, strange_shares.tolist())).decode(), "rows", *prints
-    )
+    table = space.traces.summary(trace_set_id)
+    strange_shares = space.labels.strange_shares(trace_set_id, model_id)
+    return cached(lambda: _list(table, labelling, strange_shares), "executions", *prints)
+
+
+def execution_rows(
+    trace_set_id: str, model_id: str, dwell: float, places: Sequence[int]
+) -> list[dict[str, Any]]:
+    """Rows of a list of executions: name, length, note and strip of those at some places.
+
+    A strip is ``[width in thousandths, phase, width, phase, …]``.
+    """
+    labelling, _ = load_labelling(trace_set_id, model_id, dwell)
+    executions = list_executions(trace_set_id, model_id, dwell)
+    return [
+        {
+            "name": executions.names[place],
+            "title": executions.titles[place],
+            "length": format_duration(float(executions.seconds[place])),
+            "note": executions.notes[place],
+            "strip": strip,
+        }
+        for place, strip in zip(places, strips(labelling, places), strict=True)
+    ]
 
 
 def execution_names(trace_set_id: str) -> list[str]:
@@ -322,34 +369,22 @@ def titles(names: Sequence[str]) -> list[tuple[str, str]]:
     return [(name, "") for name in names]
 
 
-def _rows(table: pd.DataFrame, labelling: Labelling, strange_shares: Sequence[float]) -> list[dict[str, Any]]:
+def _list(table: pd.DataFrame, labelling: Labelling, strange_shares: FloatArray) -> ExecutionList:
     groups = attributes(table)
     parts = [table[name].astype(str).tolist() for name in groups[:2]]
-    notes = [" · ".join(values) for values in zip(*parts, strict=True)] if parts else [""] * len(table)
-    seconds, runs = table["duration_s"].tolist(), np.diff(labelling.run_offsets).tolist()
-    split_names = titles(table["execution"].tolist())
-    rows = []
-    for place, (name, note, strip) in enumerate(
-        zip(table["execution"], notes, strips(labelling), strict=True)
+    groups_of_each = (
+        [" · ".join(values) for values in zip(*parts, strict=True)] if parts else [""] * len(table)
+    )
+    names, segments = table["execution"].tolist(), np.diff(labelling.run_offsets)
+    split_names, notes = titles(names), []
+    for (_, folder), group, n_segments, share in zip(
+        split_names, groups_of_each, segments.tolist(), strange_shares.tolist(), strict=True
     ):
-        title, folder = split_names[place]
-        segments = f"{runs[place]:,} segment{'' if runs[place] == 1 else 's'}"
-        share = strange_shares[place]
         unfamiliar = f"unfamiliar, {format_share(share)}" if share > MAX_STRANGE_SHARE else ""
-        rows.append(
-            {
-                "name": name,
-                "title": title,
-                "length": format_duration(seconds[place]),
-                "note": " · ".join(part for part in (unfamiliar, folder or note, segments) if part),
-                "strange": share,
-                "strip": strip,
-                "seconds": seconds[place],
-                "runs": runs[place],
-                "place": place,
-            }
-        )
-    return rows
+        facts = (unfamiliar, folder or group, plural(n_segments, "segment"))
+        notes.append(" · ".join(fact for fact in facts if fact))
+    seconds = table["duration_s"].to_numpy(np.float64)
+    return ExecutionList(names, [title for title, _ in split_names], notes, seconds, segments, strange_shares)
 
 
 def strips(labelling: Labelling, places: Sequence[int] | None = None) -> list[list[int]]:

@@ -215,18 +215,18 @@ def grid_rows(table: Table, extra: Callable[[Any], Mapping[str, Any]] | None = N
 def grid(
     grid_id: Any,
     columns: Sequence[Mapping[str, Any]],
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]] | None,
     *,
     height: str | None = None,
     options: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> html.Div:
-    """A sortable table."""
+    """A sortable table; without `rows`, those that a script of the page fetches."""
     as_tall_as_its_rows = {"domLayout": "autoHeight"} if height is None else {}
     table = dag.AgGrid(
         id=grid_id,
         columnDefs=list(columns),
-        rowData=list(rows),
+        **({"rowModelType": "infinite"} if rows is None else {"rowData": list(rows)}),
         columnSize=more.pop("columnSize", "responsiveSizeToFit"),
         defaultColDef={
             "sortable": True,
@@ -241,7 +241,7 @@ def grid(
         style={"height": height} if height else {"width": "100%"},
         **more,
     )
-    room = height or f"{_HEADER + len(rows) * int((options or {}).get('rowHeight', _ROW))}px"
+    room = height or f"{_HEADER + len(rows or ()) * int((options or {}).get('rowHeight', _ROW))}px"
     return html.Div(table, className="gridroom", style={"--room": room})
 
 

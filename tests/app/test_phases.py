@@ -1,22 +1,23 @@
 """The Phases page: lanes, minimum dwell time, one figure for one quantity, and files of what is shown."""
 
 import io
+import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import quote
 
 import numpy as np
-import orjson
 import pandas as pd
 import pytest
+from plotly.utils import PlotlyJSONEncoder
 
 from app.context import workspace
 from app.pages.phases import naming
-from app.pages.phases.executions import View, execution_heading, execution_timeline
+from app.pages.phases.executions import View, execution_heading, execution_timeline, offered_names
 from app.pages.phases.page import details, dwell_picker, lanes_menu, layout, raw_button
 from app.ui.nothing_yet import drift_notice
-from app.ui.phases import execution_rows
+from app.ui.phases import list_executions
 from core.phases.drift import MAX_STRANGE_SHARE
 from core.traces.model import Feature, Role
 from core.units import Unit, format_share
@@ -220,19 +221,60 @@ def test_a_phase_is_expanded_where_its_form_is(view):
 
 def test_what_the_model_has_seen_nothing_like_is_said_in_the_list(place, traces, model):
     """An execution that does other things than the training is named, with the share of such samples."""
-    own = orjson.loads(execution_rows(traces.id, model.id))
-    assert {row["note"].startswith("unfamiliar") for row in own} == {False}
+    own = list_executions(traces.id, model.id)
+    assert {note.startswith("unfamiliar") for note in own.notes} == {False}
     loaded = place.traces.load(traces.id)
     part = slice(int(loaded.offsets[1]), int(loaded.offsets[2]))
     columns = tuple(values.copy() for values in loaded.columns)
     for values in columns[:2]:
         values[part] = values[part] * 9 + 5 * values.max()
     other = place.traces.add(replace(loaded, columns=columns), None, name="one is other")
-    rows = orjson.loads(execution_rows(other.id, model.id))
-    assert [row["strange"] > MAX_STRANGE_SHARE for row in rows] == [False, True, False]
-    assert rows[1]["note"].startswith(f"unfamiliar, {format_share(rows[1]['strange'])}")
+    listed = list_executions(other.id, model.id)
+    assert (listed.strange > MAX_STRANGE_SHARE).tolist() == [False, True, False]
+    assert listed.notes[1].startswith(f"unfamiliar, {format_share(listed.strange[1])}")
     again = place.labels.strange_shares(other.id, model.id)
-    assert again.tolist() == [row["strange"] for row in rows]
+    assert again.tolist() == listed.strange.tolist()
+    assert listed.find("", "strange")[0] == 1
+
+
+def test_the_list_is_fetched_in_parts_that_are_searched_and_sorted_on_the_server(server, place, model):
+    """The page of a thousand executions is as small as that of a few."""
+    loaded = wide_traces()
+    part = loaded.only(loaded.ids[:1])
+    n, length = 1_000, part.n_samples
+    many = place.traces.add(
+        replace(
+            part,
+            ids=tuple(f"pod-{i}" for i in range(n)),
+            columns=tuple(np.tile(values, n) for values in part.columns),
+            time=np.tile(part.time, n),
+            offsets=np.arange(n + 1) * length,
+            attributes={name: values * n for name, values in part.attributes.items()},
+        ),
+        None,
+        name="many",
+    )
+    page = json.dumps(layout(traces=many.id, model=model.id), cls=PlotlyJSONEncoder)
+    assert page.count("pod-") < 300
+    assert "pod-999" not in page
+
+    def rows(**query):
+        address = f"/api/traces/{many.id}/list/{model.id}.json"
+        return server.test_client().get(address, query_string=query).get_json()
+
+    found = rows(start=500, end=600, at="pod-7")
+    assert [row["name"] for row in found["rows"]] == [f"pod-{i}" for i in range(500, 600)]
+    assert (found["count"], found["at"]) == (n, 7)
+    found = rows(start=0, end=10, find="POD-99", at="pod-7")
+    assert (found["count"], found["at"]) == (11, -1)
+    assert [row["name"] for row in rows(end=12, find="pod-99", order="name")["rows"]][:2] == [
+        "pod-99",
+        "pod-990",
+    ]
+    assert len(rows(start=0, end=n)["rows"]) < n
+    assert offered_names([f"pod-{i}" for i in range(n)], ["pod-5"], "pod-77") == ["pod-5", "pod-77"] + [
+        f"pod-77{i}" for i in range(10)
+    ]
 
 
 def test_a_given_name_is_shown_with_the_phases_number(place, view, model):

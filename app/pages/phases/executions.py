@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
@@ -279,19 +280,35 @@ def _has_values(traces: TraceSet, lane: Lane) -> bool:
     return any(bool(np.isfinite(traces.column(feature.name)).any()) for feature in lane.features)
 
 
+MAX_OFFERED = 100
+"""The number of executions that a menu offers; a text in it finds others."""
+
+
+def offered_names(names: Sequence[str], selected: Sequence[str], text: str | None = None) -> list[str]:
+    """The executions that a menu offers for a text, with those that are selected."""
+    pattern = (text or "").strip().lower()
+    # what is selected is the text of a closed menu
+    found = (
+        names
+        if pattern in {name.lower() for name in selected}
+        else (n for n in names if pattern in n.lower())
+    )
+    known = frozenset(names)
+    return list(dict.fromkeys([*(name for name in selected if name in known), *islice(found, MAX_OFFERED)]))
+
+
 def beside_menu(names: Sequence[str], view: View) -> Node:
     """The executions that are drawn beside the chosen one."""
     picked = dmc.MultiSelect(
         id="beside",
         label="Drawn beside this execution",
         description=f"At most {MAX_BESIDE}, each from its own beginning",
-        data=list(names),
+        data=offered_names(names, view.beside),
         value=[name for name in view.beside if name in names],
         searchable=True,
         clearable=True,
         hidePickedOptions=True,
         maxValues=MAX_BESIDE,
-        limit=100,
         size="xs",
         w=280,
         comboboxProps={"withinPortal": False},
@@ -316,13 +333,19 @@ _ORDERS = {
 }
 
 
-def executions_card(rows: str, count: int, selected: str) -> Node:
-    """The card with the list."""
+def list_address(view: View) -> str:
+    """Where the browser asks for rows of the list."""
+    return f"/api/traces/{view.traces}/list/{view.model}.json?dwell={view.dwell:g}"
+
+
+def executions_card(view: View, count: int, selected: str) -> Node:
+    """The card with the list, whose rows are fetched as it is scrolled."""
     return card(
         "Executions",
         html.Div(_find(), className="find"),
-        dcc.Store(id="execution-rows", data=rows),
-        html.Div(_list(selected), className="grow"),
+        dcc.Store(id="execution-list", data=list_address(view)),
+        dcc.Store(id="execution-order", data="file"),
+        html.Div(_list(selected, count), className="grow"),
         note=f"{count:,}",
         tools=[_order()],
         flush=True,
@@ -335,25 +358,29 @@ def _find() -> dmc.TextInput:
         id="find-execution",
         placeholder="Find by name or workload",
         leftSection=html.Span(className="icon i-search"),
+        debounce=150,
         size="xs",
         **aria(label="Find an execution"),
     )
 
 
-def _list(selected: str) -> Node:
+_BLOCK = 100
+"""The number of rows that the browser asks for at once."""
+
+
+def _list(selected: str, count: int) -> Node:
     column = {
         "colId": "name",
         "headerName": "Execution",
         # a cell is redrawn when its value changes, as a strip does with another minimum dwell time
-        "valueGetter": {"function": "params.data.name + params.data.strip"},
+        "valueGetter": {"function": "params.data ? params.data.name + params.data.strip : ''"},
         "cellRenderer": "ExecutionCell",
         "flex": 1,
-        "getQuickFilterText": {"function": "params.data.name + ' ' + params.data.note"},
     }
     return grid(
         "executions",
         [column],
-        [],
+        None,
         height="100%",
         options={
             "rowHeight": 54,
@@ -362,10 +389,12 @@ def _list(selected: str) -> Node:
             "suppressHeaderFocus": True,
             "context": {"chosen": selected},
             "rowClassRules": {"chosen": "isChosenExecution(params)"},
+            "cacheBlockSize": _BLOCK,
+            "maxConcurrentDatasourceRequests": 1,
+            "infiniteInitialRowCount": count,
         },
         columnSize=None,
         getRowId="params.data.name",
-        scrollTo={"rowId": selected, "rowPosition": "middle"},
     )
 
 
@@ -375,18 +404,17 @@ def _order() -> dmc.Menu:
     return dmc.Menu([target, dmc.MenuDropdown(orders)])
 
 
-def phone_picker(names: list[str], selected: str) -> Node:
+def phone_picker(names: Sequence[str], selected: str) -> Node:
     """A choice of the execution, and the ways to its neighbours."""
     return html.Div(
         [
             dmc.Select(
                 id="phone-execution",
                 label="Execution",
-                data=names,
+                data=offered_names(names, [selected]),
                 value=selected,
                 searchable=True,
                 allowDeselect=False,
-                limit=100,
             ),
             icon_button("chevron-left", "Previous execution", id="step-back", class_name="boxed"),
             icon_button("chevron-right", "Next execution", id="step-on", class_name="boxed"),

@@ -16,13 +16,16 @@ from dash import ClientsideFunction, Input, Output, State, dcc, html
 from app.context import Choice, address, cached, find_choice, workspace
 from app.pages.phases import naming, tables
 from app.pages.phases.executions import (
+    MAX_OFFERED,
     Overlays,
     View,
     beside_menu,
     execution_heading,
     execution_timeline,
     executions_card,
+    list_address,
     offered_lanes,
+    offered_names,
     overlays,
     phone_picker,
     picker,
@@ -33,7 +36,7 @@ from app.ui.basics import Node, aria, card, icon, icon_button, link_button, open
 from app.ui.graph import figure_id, graph
 from app.ui.nothing_yet import drift_notice, misfit, no_model, no_traces
 from app.ui.page import Page, Room, safe_page
-from app.ui.phases import execution_names, execution_rows, live, phase_cards, spread_figures
+from app.ui.phases import execution_names, live, phase_cards, spread_figures
 from app.ui.tables import export_menu
 from core.units import format_duration, phase_number, plural
 
@@ -234,7 +237,7 @@ def register(app: Dash) -> None:
     )(show)
     app.callback(
         Output("phase-details", "children"),
-        Output("execution-rows", "data"),
+        Output("execution-list", "data"),
         Input("shown", "data"),
         Input("phases-named", "data"),
         State("choice", "data"),
@@ -269,7 +272,7 @@ def show(
 def show_details(state: dict[str, Any], _named: str | None, choice: dict[str, str]) -> tuple[Any, str]:
     """Show other quantities of the phases, or the phases with another minimum dwell time."""
     view = _view(state, choice)
-    return details(view), execution_rows(view.traces, view.model, view.dwell)
+    return details(view), list_address(view)
 
 
 def _view(state: dict[str, Any], choice: dict[str, str]) -> View:
@@ -334,26 +337,51 @@ def _register_steps(app: Dash) -> None:
 
 
 def _register_list(app: Dash) -> None:
-    """Filling, searching and ordering the list of executions."""
+    """Filling, searching and ordering the list of executions, and the menus of executions."""
     app.clientside_callback(
-        ClientsideFunction("phases", "filter"),
-        Output("executions", "dashGridOptions"),
-        Input("find-execution", "value"),
-        State("executions", "dashGridOptions"),
+        ClientsideFunction("phases", "rows"),
+        Output("executions", "getRowsResponse"),
+        Input("executions", "getRowsRequest"),
+        State("execution-list", "data"),
+        State("find-execution", "value"),
+        State("execution-order", "data"),
         prevent_initial_call=True,
     )
     app.clientside_callback(
-        ClientsideFunction("phases", "fill"),
-        Output("executions", "rowData"),
-        Input("execution-rows", "data"),
+        ClientsideFunction("phases", "again"),
+        Output("nothing", "data", allow_duplicate=True),
+        Input("execution-list", "data"),
+        Input("find-execution", "value"),
+        Input("execution-order", "data"),
+        prevent_initial_call=True,
     )
     app.clientside_callback(
         ClientsideFunction("phases", "order"),
-        Output("executions", "rowData", allow_duplicate=True),
+        Output("execution-order", "data"),
         Input({"type": "order", "by": dash.ALL}, "n_clicks"),
-        State("executions", "rowData"),
         prevent_initial_call=True,
     )
+    for menu in ("phone-execution", "beside"):
+        app.callback(
+            Output(menu, "data"),
+            Input(menu, "searchValue"),
+            State(menu, "value"),
+            State(menu, "data"),
+            State("choice", "data"),
+            prevent_initial_call=True,
+        )(offer)
+
+
+def offer(
+    text: str | None, selected: str | list[str] | None, offered: list[str], choice: dict[str, str]
+) -> list[str]:
+    """Offer the executions that a text in a menu finds; a text that was cleared keeps those it found.
+
+    A menu clears its text before it says what was selected, which has to remain among its options.
+    """
+    chosen = [selected] if isinstance(selected, str) else selected or []
+    names = offered_names(execution_names(choice["traces"]), chosen, text)
+    return names if text else list(dict.fromkeys([*names, *offered[: 2 * MAX_OFFERED]]))
 
 
 def _nothing_yet(choice: Choice) -> Node:
@@ -380,7 +408,7 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
         timeline_card(view, name, overlays(choice, view.evaluation)),
         html.Div(details(view), id="phase-details", className="stack"),
     ]
-    executions = executions_card(execution_rows(view.traces, view.model, view.dwell), len(names), name)
+    executions = executions_card(view, len(names), name)
     return [
         *_stores(choice, view, name),
         _head(choice, pair[1], view),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from flask import Blueprint, request
+import orjson
+from flask import Blueprint, Response, request
 
 from app.context import find_choice, workspace
 from app.pages.phases.executions import View, overlays, series, written_keys
 from app.ui.basics import card
-from app.ui.phases import PHASE_COLUMNS, execution_names, phase_cells
+from app.ui.phases import PHASE_COLUMNS, execution_names, execution_rows, list_executions, phase_cells
 from app.ui.tables import download, html_table, table_route
 from core.phases import ApplicationSettings
 from core.phases.describe import scale_for
@@ -61,6 +62,33 @@ def samples_table(trace_set_id: str, model_id: str) -> Table:
 
     keys = ("execution", "time_s", "phase_number", "phase_number_as_labelled")
     return Table.file_only(f"{space.traces.get(trace_set_id).name}-phases", keys, rows())
+
+
+MAX_LISTED = 500
+
+
+@blueprint.get("/api/traces/<trace_set_id>/list/<model_id>.json")
+def listed_executions(trace_set_id: str, model_id: str) -> Response:
+    """Some rows of the list of executions, how many there are, and the place of one in it; -1 without it.
+
+    The address takes the rows from ``start`` to ``end``, the words of ``find``, the ``order``, the name
+    ``at`` of the one whose place is asked for, and ``dwell``.
+    """
+    dwell, asked = requested_dwell(), request.args
+    executions = list_executions(trace_set_id, model_id, dwell)
+    places = executions.find(asked.get("find", ""), asked.get("order", "file"))
+    start, end = (max(asked.get(key, 0, int), 0) for key in ("start", "end"))
+    name = asked.get("at", "")
+    place = executions.names.index(name) if name in executions.names else -1
+    at = np.flatnonzero(places == place)
+    answer = {
+        "rows": execution_rows(
+            trace_set_id, model_id, dwell, places[start : min(end, start + MAX_LISTED)].tolist()
+        ),
+        "count": len(places),
+        "at": int(at[0]) if len(at) else -1,
+    }
+    return Response(orjson.dumps(answer), mimetype="application/json")
 
 
 @table_route(blueprint, "/api/traces/<trace_set_id>/timeline/<model_id>.csv")

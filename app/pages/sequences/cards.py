@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
 import numpy as np
-import orjson
 from dash import html
 
 from app.context import Choice, address, workspace
@@ -114,10 +113,9 @@ def execution_rows_with_counts(
     view: View, executions: Sequence[int], times: Sequence[int]
 ) -> list[dict[str, Any]]:
     """Rows of the Phases page's list for some executions, with the number of occurrences in each."""
-    rows = {row["place"]: row for row in orjson.loads(execution_rows(view.traces, view.model))}
     matching = []
-    for place, count in zip(executions, times, strict=True):
-        row = rows[place]
+    rows = execution_rows(view.traces, view.model, 0.0, executions)
+    for row, count in zip(rows, times, strict=True):
         note = f"{count:,} times · {row['note']}" if count > 1 else row["note"]
         matching.append({**row, "execution": row["name"], "note": note, "times": count})
     return matching

@@ -21,9 +21,6 @@
   function chosenName(context) {
     return new URLSearchParams(window.location.search).get("execution") || (context && context.chosen);
   }
-  function chosen(grid) {
-    return grid.getRowNode(chosenName(grid.getGridOption("context")));
-  }
   const rules = (window.dashAgGridFunctions = window.dashAgGridFunctions || /** @type {AgGridFunctions} */ ({}));
   rules.isChosenExecution = (params) => Boolean(params.data) && params.data.name === chosenName(params.context);
   function timeline() {
@@ -31,40 +28,62 @@
       .find((plot) => plot.layout && plot.layout.meta && plot.layout.meta.time_axis);
   }
 
-  function choose(name) {
+  /* The rows of the list are fetched as it is scrolled, so that the chosen one need not be there; its place
+     in the order that is shown comes with every answer. -1: a search hides it. */
+  const shown = { grid: /** @type {any} */ (null), query: "", place: -1, ready: false };
+  function ask(start, end) {
     const grid = list();
-    const next = grid && grid.getRowNode(name);
-    const before = grid && chosen(grid);
-    if (!next || next === before) return;
+    const chosen = () => chosenName(grid && grid.getGridOption("context")) || "";
+    const name = chosen();
+    const query = shown.query;
+    return fetch(`${dom.at(query)}&${new URLSearchParams({ start, end, at: name })}`)
+      .then((answer) => answer.json())
+      .then(function (answer) {
+        if (query !== shown.query) return ask(start, end); // another search began while this one was answered
+        if (name === chosen()) shown.place = answer.at;
+        return answer;
+      });
+  }
+  function show(grid, place, where) {
+    if (place >= 0 && place < grid.getDisplayedRowCount()) grid.ensureIndexVisible(place, where);
+  }
+  function choose(name, place) {
+    const grid = list();
+    if (!grid || !name || name === chosenName(grid.getGridOption("context"))) return;
     const url = new URL(window.location.href);
     url.searchParams.set("execution", name);
     ["x0", "x1"].forEach((key) => url.searchParams.delete(key));
     window.history.replaceState(window.history.state, "", url);
-    grid.redrawRows({ rowNodes: [before, next].filter(Boolean) });
-    if (next.rowIndex !== null) {
-      grid.ensureIndexVisible(next.rowIndex);
+    grid.redrawRows();
+    if (place === undefined) {
+      ask(0, 0).then((answer) => show(grid, answer.at));
+    } else {
+      shown.place = place;
+      show(grid, place);
       const focused = document.activeElement;
-      if (focused && focused.closest("#executions .ag-root")) grid.setFocusedCell(next.rowIndex, "name");
+      if (focused && focused.closest("#executions .ag-root")) grid.setFocusedCell(place, "name");
     }
     clearTimeout(pending);
     pending = setTimeout(function () {
       api.set_props("chosen-execution", { data: name });
       told.set(name, performance.now());
-      api.set_props("phone-execution", { value: name });
+      api.set_props("phone-execution", { data: [name], value: name });
     }, SETTLE_MS);
   }
-  /* The execution before or after the chosen one, in the order that is shown. A key that comes before
-     the list is there waits for it. */
-  function step(by, tries) {
-    const grid = list();
-    const from = grid && chosen(grid);
-    if (!from) {
-      if ((tries || 0) < 30) setTimeout(() => step(by, (tries || 0) + 1), 100);
-      return;
-    }
-    const last = grid.getDisplayedRowCount() - 1;
-    const row = grid.getDisplayedRowAtIndex(Math.max(0, Math.min((from.rowIndex || 0) + by, last)));
-    if (row) choose(row.data.name);
+  /* The execution before or after the chosen one, in the order that is shown. Keys that come while a row
+     is fetched wait for it; a phone hides the list, which fetches none then. */
+  let steps = Promise.resolve();
+  function step(by) {
+    steps = steps.then(() => stepOnce(by)).catch(() => {});
+  }
+  async function stepOnce(by) {
+    const grid = await window.dash_ag_grid.getApiAsync("executions");
+    for (let tries = 0; !shown.ready && tries < 100; tries++) await new Promise((wake) => setTimeout(wake, 50));
+    if (!shown.ready) return;
+    const place = Math.max(0, Math.max(0, shown.place) + by);
+    const row = grid.getDisplayedRowAtIndex(place);
+    const next = row && row.data ? row.data : (await ask(place, place + 1)).rows[0];
+    if (next) choose(next.name, place);
   }
   function zoomOut() {
     const graph = timeline();
@@ -84,7 +103,7 @@
 
   document.addEventListener("click", function (event) {
     const row = dom.closest(event, "#executions .ag-row");
-    if (row) choose(row.getAttribute("row-id"));
+    if (row) choose(row.getAttribute("row-id"), Number(row.getAttribute("row-index")));
   });
   document.addEventListener("keydown", function (event) {
     if (!document.querySelector(".executions") || dom.typing(event)) return;
@@ -100,8 +119,30 @@
   });
 
   api.phases = {
-    fill: function (rows) {
-      return JSON.parse(rows || "[]");
+    /* The rows that the list asks for; the first answer to a search shows the chosen one. */
+    rows: async function (request, address, find, order) {
+      if (!request) return api.no_update;
+      const query = `${address}&${new URLSearchParams({ find: find || "", order })}`;
+      if (query !== shown.query || list() !== shown.grid) Object.assign(shown, { query, grid: list(), ready: false });
+      const answer = await ask(request.startRow, request.endRow);
+      const first = !shown.ready;
+      shown.ready = true;
+      setTimeout(function () {
+        const grid = list();
+        if (!grid) return;
+        if (first) show(grid, answer.at, "middle");
+        grid.redrawRows(); // a row that was drawn before its data came is not marked as the chosen one
+      }, 50);
+      return { rowData: answer.rows, rowCount: answer.count };
+    },
+    /* Another search, order or minimum dwell time: the rows are asked for again. */
+    again: function (address, find, order) {
+      const grid = list();
+      const query = `${address}&${new URLSearchParams({ find: find || "", order })}`;
+      if (!grid || query === shown.query) return api.no_update;
+      Object.assign(shown, { query, ready: false });
+      grid.purgeInfiniteCache();
+      return api.no_update;
     },
     pick: function (name) {
       const echo = performance.now() - (told.get(name) || -Infinity) < ECHO_MS;
@@ -132,19 +173,8 @@
       const ends = ["x0", "x1"].map((key) => parseFloat(url.searchParams.get(key) || ""));
       return Object.assign(after, { window: ends.every(Number.isFinite) ? ends : null });
     },
-    filter: function (text, options) {
-      return Object.assign({}, options, { quickFilterText: text || "" });
-    },
-    order: function (_clicks, rows) {
-      const by = JSON.parse(api.callback_context.triggered[0].prop_id.split(".n_clicks")[0]).by;
-      const compare = {
-        file: (a, b) => a.place - b.place,
-        name: (a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }),
-        seconds: (a, b) => b.seconds - a.seconds,
-        runs: (a, b) => b.runs - a.runs,
-        strange: (a, b) => b.strange - a.strange,
-      }[by];
-      return rows.slice().sort(compare);
+    order: function () {
+      return JSON.parse(api.callback_context.triggered[0].prop_id.split(".n_clicks")[0]).by;
     },
     /* Segments as labelled, or smoothed again. */
     raw: function (_clicks, smooth, dwell) {
