@@ -108,7 +108,7 @@ def workloads_card(
 ) -> html.Section:
     """The card with the table, a filter, and pages of `PAGE_ROWS` rows."""
     tolerance = float(result.report["settings"]["tolerance"])
-    found = [row for row in rows if view.find.casefold() in row.name.casefold()]
+    found = [row for row in rows if view.find.casefold() in f"{row.name}\n{row.place}".casefold()]
     if view.order in _ORDERS:
         found.sort(key=_ORDERS[view.order])
     first = min(view.start, max(len(found) - 1, 0)) // PAGE_ROWS * PAGE_ROWS
@@ -152,8 +152,8 @@ def _key(row: WorkloadRow) -> str:
 
 def _filter(view: View) -> dmc.TextInput:
     return dmc.TextInput(
-        id="workloads-find", value=view.find, placeholder="Filter by name", size="xs", debounce=300,
-        **aria(label="Filter workloads by name"),
+        id="workloads-find", value=view.find, placeholder="Filter by name, namespace",
+        size="xs", debounce=300, **aria(label="Filter workloads by name"),
     )  # fmt: skip
 
 
@@ -224,7 +224,7 @@ def _row(
         **aria(expanded=str(is_open).lower()),
     )
     cells: list[Node] = [
-        html.Th(name, scope="row"),
+        html.Th([name, html.Div(row.place, className="place") if row.place else None], scope="row"),
         html.Td(_runs(row), className="num"),
         html.Td(_amount(row.cpu, most["cpu"], "CPU")),
         html.Td(_amount(row.memory, most["memory"], "Memory")),

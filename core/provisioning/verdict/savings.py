@@ -30,6 +30,11 @@ ATTRIBUTES = (
     *("task", "container", "image"),
 )
 """Attributes that tell workloads apart, the best first."""
+PLACES = (
+    ("namespace", "kubernetes_namespace", "k8s_namespace", "exported_namespace"),
+    ("kind", "owner_kind", "controller_kind", "created_by_kind", "workload_type"),
+)
+"""Attributes that say where a workload belongs: its namespace, and the kind of its object."""
 MAX_ATTRIBUTE_VALUES = 200
 NAMELESS = ("", "*", "-", "?", "nan", "none", "null", "<none>", "unknown")
 """What stands for a missing name; nothing can be set for such a workload."""
@@ -45,6 +50,8 @@ class Workloads:
     names: tuple[str, ...]
     #: The workload of each container that has samples, shape (n_containers,).
     of: Integers
+    #: Namespace and kind of each workload, such as “research · Job”; empty where the traces do not tell.
+    places: tuple[str, ...] = ("",)
 
 
 def has_name(workload: str | None) -> bool:
@@ -77,7 +84,21 @@ def workloads_of(traces: TraceSet, group_by: str = "") -> Workloads:
     values = groups_of(traces, by)
     texts = [values[i].strip() for i in alive]
     numbers, _ = group_numbers(texts)
-    return Workloads(by, tuple(dict.fromkeys(texts)), numbers)
+    names = tuple(dict.fromkeys(texts))
+    return Workloads(by, names, numbers, _places(traces, [alive[numbers == n] for n in range(len(names))]))
+
+
+def _places(traces: TraceSet, workloads: list[Integers]) -> tuple[str, ...]:
+    """Namespace and kind of each workload; a part on which its containers differ is left out."""
+    by_lower = {name.lower(): values for name, values in traces.attributes.items()}
+    known = [next((by_lower[name] for name in names if name in by_lower), None) for names in PLACES]
+    places = []
+    for containers in workloads:
+        found = [{str(values[i]).strip() for i in containers} for values in known if values is not None]
+        places.append(
+            " · ".join(part for parts in found if len(parts) == 1 for part in parts if has_name(part))
+        )
+    return tuple(places)
 
 
 _HOURS = 24.0

@@ -68,6 +68,8 @@ class WorkloadRow:
     """One workload of the table."""
 
     name: str
+    #: Its namespace and kind; empty where the traces do not tell.
+    place: str
     #: How many runs there are, and how many were held out.
     runs: int
     held_out: int
@@ -115,6 +117,7 @@ def _row(card: Card, tolerance: float) -> WorkloadRow:
         interval = (float(short["short_low"]), float(short["short_high"]))
     return WorkloadRow(
         name=card.name,
+        place=card.place,
         runs=card.containers,
         held_out=card.held_out,
         cpu=_amount(cpu),
@@ -181,6 +184,7 @@ def workloads_table(verdict: Verdict, tolerance: float, currency: str) -> Table:
     rows = rows_of(verdict, tolerance)
     columns = (
         Column("workload", "Workload", value=lambda row: row.name or "all containers"),
+        *([Column("place", "Place")] if any(row.place for row in rows) else []),
         Column("runs", "Runs", format_count),
         *_amounts(Resource.CPU, "CPU"),
         *_amounts(Resource.MEMORY, "Memory"),

@@ -135,6 +135,8 @@ class Card:
     judged_seconds: float
     #: One per resource.
     lines: tuple[Line, ...]
+    #: Its namespace and kind where the traces have them, such as “research · Job”.
+    place: str = ""
 
     @property
     def money(self) -> float | None:
@@ -242,6 +244,7 @@ class _VerdictBuilder:
             lines=tuple(
                 self._line(resource, entry, whole=number is None) for resource, entry in entries.items()
             ),
+            place=first.get("place", ""),
         )
 
     def _line(self, resource: Resource, entry: Mapping[str, Any], *, whole: bool) -> Line:

@@ -284,8 +284,8 @@ def workload_evidence(compared: Comparison, side: Side, workloads: Workloads) ->
     return {
         "everything": make.entry(None, "", fixed=workloads.by is None),
         "each": [
-            make.entry(number, name, fixed=True)
-            for number, name in enumerate(workloads.names)
+            {**make.entry(number, name, fixed=True), "place": place}
+            for number, (name, place) in enumerate(zip(workloads.names, workloads.places, strict=True))
             if workloads.by is not None
         ],
     }

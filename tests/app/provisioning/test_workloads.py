@@ -139,3 +139,21 @@ def test_prices_and_what_may_be_short_are_chosen_at_the_top(evaluated):
     assert "5% may be short" in text
     assert "tolerance=0.02" in text
     assert text.index("Price of a core-hour") < text.index("Workloads")
+
+
+def test_a_workload_has_its_namespace_and_kind_below_its_name(server):
+    traces = named(8, 2)
+    attributes = {**traces.attributes, "namespace": ["research", "ads"] * 4, "owner_kind": ["Job", "-"] * 4}
+    attributes["owner_kind"][2] = "CronJob"
+    settings = EvaluationSettings(cycle=60.0, draws=100)
+    for kinds, place in ((attributes["owner_kind"], "research"), (["Job", "-"] * 4, "research · Job")):
+        traces = replace(traces, attributes={**attributes, "owner_kind": kinds})
+        report = evaluate(traces, None, settings, ("prev.step.max",)).report
+        rows = rows_of(verdict(report), 0.05)
+        assert {row.name: row.place for row in rows} == {"job-0000": place, "job-0001": "ads"}
+        for find, shown in (("ADS", "job-0001"), ("research", "job-0000")):
+            view = View.read(Query("/provisioning", {"find": find}))
+            result = Result("x", report, (), {}, earlier=False)
+            words = words_of(workloads_card(verdict(report), rows, result, view, find_choice(), ""))
+            assert [word for word in words if word.startswith("job-")] == [shown]
+            assert set((place if shown == "job-0000" else "ads").split()) <= set(words)
