@@ -150,7 +150,7 @@ def _reasons(label: str, mapping: ColumnMapping) -> tuple[str, ...]:
         parts.append(f"No column looks like {what} usage{ask}.")
     parts += _of_units(mapping)
     if len(mapping.features) == MAX_FEATURES:
-        parts.append(f"Only the first {MAX_FEATURES} columns of numbers are chosen.")
+        parts.append(f"{MAX_FEATURES} columns of numbers are chosen: known ones, then the first others.")
     if mapping.time is None:
         parts.append("No column looks like a time: rows are counted instead.")
     if mapping.execution is None:

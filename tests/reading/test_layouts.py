@@ -221,6 +221,14 @@ def test_numbers_and_dates_are_told_apart():
     assert not is_date("20240131")
 
 
+def test_known_columns_are_among_the_64_wherever_they_are():
+    names = ("timestamp", "job", *(f"metric_{place}" for place in range(80)), "cpu_cores", "memory_bytes")
+    rows = [(str(1_700_000_000 + at), "a", *["0.5"] * 80, "1.5", "1000000000") for at in range(5)]
+    mapping = recognise_layout(names, rows).mapping
+    assert [one.role for one in mapping.features[-2:]] == [Role.CPU, Role.MEMORY]
+    assert (len(mapping.features), mapping.features[0].column) == (64, "metric_0")
+
+
 def test_at_most_64_features_are_suggested_and_none_is_an_error(refuses, sentence):
     header = ",".join(f"c{i}" for i in range(5000))
     found = table(header, header.replace("c", "1"))

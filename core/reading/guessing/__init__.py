@@ -317,7 +317,9 @@ def _guess_features(
         Role.MEMORY, [name for name in names if name != cpu.column], constant
     )
     main = {cpu.column: Role.CPU, memory.column: Role.MEMORY}
-    found = [_guess_feature(column, main.get(column.name)) for column in columns[:MAX_FEATURES]]
+    guessed = [_guess_feature(column, main.get(column.name)) for column in columns]
+    first = sorted(range(len(guessed)), key=lambda place: guessed[place][0].role is Role.OTHER)[:MAX_FEATURES]
+    found = [guessed[place] for place in sorted(first)]  # what has a role, and then the first others
     if not any(one.role is not Role.OTHER for one, _ in found):
         return [(_leave_open(one), sure) if is_unnamed(one.column) else (one, sure) for one, sure in found]
     roles = {one.role for one, _ in found}
