@@ -236,6 +236,7 @@ def listing() -> list[dict[str, Any]]:
     return [
         {
             "policy": name,
+            "title": getattr(policy, "title", "") or name,
             "for": field,
             "kind": str(getattr(policy, "kind", "oracle" if getattr(policy, "oracle", False) else "policy")),
             "about": policy.about,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from core.sequences import TransitionGraph
 
 _MAX_RUNS = 12
-_WIDE = 126
+_WIDE = 150
 _MAX_PATHS = 20
 
 
@@ -67,13 +67,14 @@ def address(where: str, home: Path, ready: bool) -> None:
 def policies(rows: Sequence[Mapping[str, Any]], refused: Sequence[str]) -> None:
     """Every policy with its settings, and in sentences those that were refused."""
     console = _console(width=_WIDE)
-    print_table(Table("policies", _POLICIES, rows), console)
+    print_table(Table("policies", _POLICIES, rows), console, whole=("policy",))
     for sentence in refused:
         console.print(f"[bold yellow]Refused:[/] {plain(sentence)}", highlight=False)
 
 
 _POLICIES = (
-    Column("policy", "policy"),
+    Column("title", "policy"),
+    Column("policy", "identifier"),
     Column("for", "for"),
     Column("kind", "kind"),
     Column("source", "from"),
@@ -269,7 +270,11 @@ def comparison(report: Mapping[str, Any]) -> None:
     console.print(plain(report["summary"]), highlight=False)
     for resource, best in report["best_reactive"].items():
         rows = [row for row in report["results"] if row["resource"] == resource]
-        base = f"the best reactive rule is {plain(best)}" if best else "no reactive rule was compared"
+        base = (
+            f"the best reactive rule is {plain(_title(best))} ({plain(best)})"
+            if best
+            else "no reactive rule was compared"
+        )
         console.print(f"\n[bold]{resource}[/]; {base}", highlight=False)
         print_table(Table(f"policies-{resource}", _COMPARED, rows), console, whole=("policy",))
     for missing in report["unavailable"]:
@@ -278,6 +283,12 @@ def comparison(report: Mapping[str, Any]) -> None:
         )
     for note in report["notes"]:
         console.print(f"• {plain(note)}", highlight=False)
+
+
+def _title(policy: str) -> str:
+    from core.provisioning.policies import policy_title
+
+    return policy_title(policy)
 
 
 def _matched(key: str, title: str, show: Callable[[Any], str] = format_share) -> Column:
@@ -302,7 +313,8 @@ def _span(ends: tuple[float, float]) -> str:
 
 
 _COMPARED = (
-    Column("policy", "policy"),
+    Column("policy_title", "policy", value=lambda row: _title(row["policy"])),
+    Column("policy", "identifier"),
     Column("over", "over", format_share),
     Column("under_time_0", "short", format_share),
     _matched("over", "over matched"),

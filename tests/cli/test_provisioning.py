@@ -1,6 +1,7 @@
 """The command line compares policies and gives the verdict; what it writes can be recomputed by anyone."""
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -68,6 +69,7 @@ def test_allocations_give_the_figures_again(model, csv, tmp_path):
 
 def test_a_comparison_without_a_reactive_rule_says_so(model, csv):
     shown = run("evaluate", model, csv, "--cycle", 100, "--policies", "phase.rule").stdout
+    assert re.search(r"Phases: mean \+ 2·sd, as published +phase\.rule ", shown)
     assert "cpu; no reactive rule was compared" in shown
     assert "None" not in shown
 

@@ -17,6 +17,7 @@ from app.ui.links import Query
 from app.ui.tables import file_answer, page_export, table_route
 from core.errors import ConflictError
 from core.provisioning import manifests
+from core.provisioning.policies import policy_title
 from core.provisioning.verdict.table import workloads_table
 from core.tables import Table
 
@@ -87,9 +88,9 @@ def frontier(evaluation_id: str) -> Table:
     """Every point of every policy's line."""
     view, values = _request(evaluation_id)
     names = ("target", "factor", "under_time_0", "over", "low", "high")
-    keys = ("policy", "kind", *names[:-2], "over_low", "over_high")
+    keys = ("policy", "policy_title", "kind", *names[:-2], "over_low", "over_high")
     rows = [
-        (each["policy"], each["kind"], *(point[name] for name in names))
+        (each["policy"], policy_title(each["policy"]), each["kind"], *(point[name] for name in names))
         for each in values.part["policies"]
         for point in each["frontier"]
     ]

@@ -134,6 +134,7 @@ def test_each_table_is_a_file(server, evaluated, name):
     lines = answer.get_data(as_text=True).splitlines()
     assert len(lines) > 2
     assert all(line.count(",") >= lines[0].count(",") for line in lines)
+    assert ("policy_title" in lines[0]) == (name in ("policies", "frontier", "worst", "paper"))
 
 
 def test_a_comparison_that_is_gone_is_said(server):
