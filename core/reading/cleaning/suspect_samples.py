@@ -30,7 +30,7 @@ MIN_SAMPLES_FOR_CODES = 20
 COMPARED_SAMPLES = 5
 """Samples on either side of a jump whose medians are compared."""
 FACTORS = {Role.CPU: (100.0, 1000.0), Role.MEMORY: (1000.0, 1024.0, 1e6, 1024.0**2)}
-JUMP_TOLERANCE = {Role.CPU: 0.1, Role.MEMORY: 0.3}
+JUMP_TOLERANCE = {Role.CPU: 0.1, Role.MEMORY: 0.5}
 """Tolerance between a jump and a factor, as a share of it; memory seldom grows a thousandfold at once."""
 MIN_RATIO = 10.0
 """A code for a missing value is at least this many times as large as the largest other value."""

@@ -209,15 +209,15 @@ def _is_of_machine(values: dict[str, str]) -> bool:
     return values.get("CPU", "all") in ("all", "-1") and not any(item in values for item in _ITEMS)
 
 
-MAX_BUSY = 101.0
+MAX_BUSY = 100.5
 """More percent of a machine, but for rounding, are no usage but an absurd idle time."""
 
 
 def _compute_busy(values: Mapping[str, str]) -> dict[str, str]:
     """The usage that a line says, in percent of the machine and, where its processors are known, in cores."""
-    idle = values.get("%idle", "").replace(",", ".")
-    if not idle:
+    if "%idle" not in values:
         return {}
+    idle = values["%idle"].replace(",", ".")
     try:
         busy = 100 - float(idle)
     except ValueError:
