@@ -200,16 +200,20 @@ def _find_second_clock(report: Report, source: Source, mapping: ColumnMapping) -
 
 
 def _find_lost_columns(source: Source, mapping: ColumnMapping) -> tuple[Problem, ...]:
-    """Report columns that are called usage and hold no numbers, where no other column has their role."""
+    """Report columns that are called usage and hold no numbers, where no other column has their role.
+
+    A share of a machine of unknown size says less than an amount that is empty.
+    """
     roles, style = {one.role for one in mapping.features}, find_style_of_rows(source.rows)
     used = {mapping.time, *mapping.executions, *(one.column for one in mapping.features)}
+    in_amounts = {one.role for one in mapping.features if one.unit_key != "percent_of_machine"}
     lost = []
     for place, name in enumerate(source.header):
         role = _guess_role(source, name)
-        if name in used or role not in ROLE_UNITS or role in roles:
+        if name in used or role not in ROLE_UNITS or role in in_amounts:
             continue
         column = Column(name, tuple(row[place].strip() for row in source.rows if place < len(row)), style)
-        if column.filled and not column.numeric:
+        if column.filled and not column.numeric and role not in roles:
             texts = f"is no number in most rows: “{column.filled[0][:MAX_EXAMPLE]}”"
             lost.append(problem("empty_column", f"Column “{name}” {texts}.", column=name))
         elif not column.filled and role in USAGE_NAMES:
