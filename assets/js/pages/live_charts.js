@@ -88,7 +88,7 @@
       const [size, unit] = format.bytesUnit(own.memory_total || own.memory || 0);
       say("cpu-value", known(own.cpu) ? format.number(own.cpu, own.cpu < 10 ? 2 : 1) : "–");
       say("cpu-unit", (known(own.cores) ? "of " + format.short(own.cores) + " cores" : "cores")
-        + (own.pressure > PRESSURE ? ", short " + format.number(100 * own.pressure, 0) + "% of the time" : ""));
+        + (own.pressure > PRESSURE ? ", " + format.number(100 * own.pressure, 0) + "% short" : ""));
       say("memory-value", known(own.memory) ? format.number(own.memory / size, own.memory / size < 10 ? 2 : 1) : "–");
       say("memory-unit", known(own.memory_total) ? "of " + format.number(own.memory_total / size, 1) + " " + unit : unit);
       say("throttled-value", known(own.throttled) ? format.number(100 * own.throttled, 1) : "–");

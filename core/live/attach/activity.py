@@ -307,6 +307,7 @@ class ActivityLog:
                 *([format_bytes(memory)] if memory is not None else []),
             ]
             allowed = f"{' and '.join(parts)} at most" if parts else "no limit"
+            self._limits.pop(name, None)
             self._add_entry(at, name, f"Somebody else changed its limits: {allowed} from now on.")
         self._bounds = bounds
 

@@ -134,15 +134,18 @@ def test_activity_says_where_an_owner_bounds_a_limit_and_when_the_bound_changes(
     activity = ActivityLog(files, AttachedPolicy("t", "flowcon", Mode.CONTROL), 0.0)
 
     def seen(number, bound, *actions):
-        job = Job("job", JobState.RUNNING, "local", limit=0.5, owner_cores=bound)
+        limit = 0.5 if number < 2 else bound
+        job = Job("job", JobState.RUNNING, "local", limit=limit, owner_cores=bound)
         observed = Observation(number, 10.0 * number, Trigger.TICK, (), (job,))
         return Entry(observed, actions, (), (), None, ())
 
     activity.take(seen(0, 0.6, SetLimit("job", 2.0)), IDS)
     activity.take(seen(1, 0.6, SetLimit("job", 1.0)), IDS)
     activity.take(seen(2, 0.4), IDS)
+    activity.take(seen(3, 0.4, SetLimit("job", 0.25)), IDS)
     attached, _ = read_attached(files.attached)
     assert [(each.text, each.before, each.after) for each in attached.entries] == [
+        ("From 0.40 cores to 0.25 cores.", 0.4, 0.25),
         ("Somebody else changed its limits: 0.40 cores at most from now on.", None, None),
         ("From 0.50 cores to 0.60 cores. It stays at the 0.60 cores that its owner allows.", 0.5, 0.6),
     ]

@@ -216,7 +216,7 @@ def assign_limits(
         after[name] = each._replace(limit=limit, share=limit)
         values = (("limit", limit), ("sum of G", total), ("jobs", float(n)), ("bound", bound))
         growth = () if each.growth is None else (("G", each.growth),)
-        text = f"{name} in {each.list} may use {limit:.1%} of host {worker}."
+        text = f"{name}, {list_word(each.list)}, may use {limit:.1%} of host {worker}."
         rule = f"Algorithm 1, {line_of(each, limit, bound)}"
         reasons.append(Reason(rule, text, name, worker, (*values, *growth)))
     return after, reasons
