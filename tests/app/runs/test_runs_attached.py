@@ -11,6 +11,7 @@ from core.live.attach.activity import AttachedRun
 from core.scheduling.actions import Mark, Reason, SetLimit
 from core.scheduling.loop import Entry
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker
+from core.workspace.files import new_id
 from core.workspace.samples import load_samples
 from tests.data.make_synthetic import SYNTHETIC
 
@@ -19,7 +20,14 @@ def attached(place, entries, settings=None, says="It converged."):
     """A run as an attached policy leaves it; gives its id."""
     worker = Worker("box", 2.0, used=1.0)
     with AttachedRun(
-        place.database, "FlowCon controls box", "box", "flowcon", settings or {}, 1, "task"
+        place.database,
+        new_id(),
+        "FlowCon controls box",
+        "box",
+        "flowcon",
+        settings or {},
+        1,
+        "task",
     ) as run:
         for at in range(entries):
             # it had computed for five minutes before the policy came
@@ -28,7 +36,10 @@ def attached(place, entries, settings=None, says="It converged."):
             )
             seen = Observation(at, 20.0 * at, Trigger.TICK, (worker,), (job,))
             reason = Reason("itval", says, job="trainer")
-            run.add(Entry(seen, (SetLimit("trainer", 0.5),), (reason,), (Mark("trainer", "CL", 0.01),), None))
+            run.add(
+                Entry(seen, (SetLimit("trainer", 0.5),), (reason,), (Mark("trainer", "CL", 0.01),), None),
+                {"c" * 64: "trainer"},
+            )
     return run.id
 
 
