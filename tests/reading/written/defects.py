@@ -440,13 +440,16 @@ def epoch_beside(sheet: Sheet, chance: Random) -> Damaged | None:
 
 
 def counter_reset(sheet: Sheet, chance: Random) -> Damaged | None:
-    """Counters that begin at zero again, as after a restart."""
+    """Counters that begin at zero again, as after a restart, when they had counted two steps at least.
+
+    One that had counted a single step can have as much again a step later, and nobody can tell.
+    """
     counters = [
         one for one in sheet.columns if one.role in (Role.CPU, Role.NETWORK_IN) and _grows(sheet, one)
     ]
     if not counters:
         return None
-    at = chance.randint(2, sheet.known.samples - 2)
+    at = chance.randint(3, sheet.known.samples - 2)
 
     def change(row: Row) -> dict[str, str]:
         made = dict(row.cells)
