@@ -32,7 +32,7 @@ from core.reading.known_tables import is_chart
 from core.reading.layouts import recognise_layout
 from core.reading.numbers import EMPTY, find_style_of_rows, is_number
 from core.reading.questions import Question, list_questions
-from core.traces.model import ROLE_UNITS
+from core.traces.model import ROLE_UNITS, Role
 from core.traces.validation import Problem, problem
 from core.units import plural
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from core.reading.layouts import Recognition
     from core.reading.mapping import ColumnMapping
     from core.reading.table import RawTable
-    from core.traces.model import Role, TraceSet
+    from core.traces.model import TraceSet
     from core.traces.validation import Report
 
     Builder = Callable[[RawTable, ColumnMapping, Progress], tuple[TraceSet, Report]]
@@ -216,7 +216,7 @@ def _find_lost_columns(source: Source, mapping: ColumnMapping) -> tuple[Problem,
         if column.filled and not column.numeric and role not in roles:
             texts = f"is no number in most rows: “{column.filled[0][:MAX_EXAMPLE]}”"
             lost.append(problem("empty_column", f"Column “{name}” {texts}.", column=name))
-        elif not column.filled and role in USAGE_NAMES:
+        elif not column.filled and role in (*USAGE_NAMES, Role.GPU, Role.GPU_MEMORY, Role.GPU_POWER):
             lost.append(problem("empty_column", f"Column “{name}” is empty in all rows.", column=name))
     return tuple(lost)
 
