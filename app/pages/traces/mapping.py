@@ -258,7 +258,7 @@ def _bar(file_name: str, upload_id: str) -> html.Div:
     return html.Div(
         [
             html.Div(id="map-state", className="grow", role="status"),
-            dmc.TextInput(id="map-name", label="Name of the set", value=set_name(file_name)),
+            dmc.TextInput(id="map-name", label="Name of the set", value=set_name(file_name), debounce=True),
             button("Discard", "trash", "", **does("discard", upload_id)),
             button("Import", "database", "", id="map-import"),
             button("Import and find phases", "timeline", "primary", id="map-find"),
