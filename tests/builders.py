@@ -6,6 +6,7 @@ from core.live.history.chunks import FINEST, RecordedContainer
 from core.live.history.reader import make_traces, read_span
 from core.live.history.writer import HistoryWriter
 from core.phases import PhaseSettings, fit
+from core.sampling.sampler import LossReader, Sampler
 from tests.synthetic import synthetic_traces
 
 SIX_JOBS = """
@@ -53,3 +54,10 @@ def remembered(folder, moments):
     for at, rows in moments:
         writer.add(at, rows, known)
     return make_traces(read_span(folder, FINEST, None, moments[0][0], moments[-1][0]).values(), 1.0)
+
+
+def demo_rows(space):
+    """The demo's labelled containers as a sample shows them, by name."""
+    with space.live.engines.host("demo") as host:
+        view, _ = Sampler(host, space.live.saved_limits, LossReader(host)).sample()
+    return {row.name: row for row in view.rows}

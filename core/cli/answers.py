@@ -10,6 +10,7 @@ import json
 import re
 import tempfile
 import traceback
+from contextlib import closing, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
@@ -19,13 +20,25 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from core.cli import output as show
+from core.config import load_settings
 from core.errors import PhaseDockError, SettingsError
 from core.settings_fields import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from core.application import Workspace
     from core.settings_fields import FieldSpec
+
+
+@contextmanager
+def opened_workspace() -> Iterator[Workspace]:
+    """Lend the workspace of the settings; what it needs is imported only now, as that takes its time."""
+    settings = load_settings()
+    from core.bootstrap import open_workspace
+
+    with closing(open_workspace(settings)) as workspace:
+        yield workspace
 
 
 _BOUNDED = {"int", "float", "choice"}

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from core.cli import output as show
-from core.cli.answers import Json, answers, print_json
-from core.config import load_settings
+from core.cli.answers import Json, answers, opened_workspace, print_json
 from core.errors import InputError
 
 Engine = Annotated[
@@ -34,13 +33,10 @@ def watch(
     as_json: Json = False,
 ) -> None:
     """Show what managed containers use, once a second; --json shows one sample."""
-    settings = load_settings()
-    from core.bootstrap import open_workspace
     from core.cli import live_output as table
     from core.cli import offline_live
 
-    workspace = open_workspace(settings)
-    try:
+    with opened_workspace() as workspace:
         name = offline_live.engine_of(workspace, engine)
         with offline_live.watching(workspace):
             views = offline_live.views(workspace, name)
@@ -48,8 +44,6 @@ def watch(
                 print_json(asdict(next(views)))
             else:
                 table.watch(views, seconds)
-    finally:
-        workspace.close()
 
 
 @answers
@@ -68,20 +62,15 @@ def limit(
         raise InputError(
             "Either a limit or --undo is needed.", "Try phasedock limit NAME --cpu 2, or limit NAME --undo."
         )
-    settings = load_settings()
-    from core.bootstrap import open_workspace
     from core.cli import live_output as table
     from core.cli import offline_live
 
-    workspace = open_workspace(settings)
-    try:
+    with opened_workspace() as workspace:
         name = offline_live.engine_of(workspace, engine)
         if undo:
             change = offline_live.undo_limit(workspace, name, container)
         else:
             change = offline_live.set_limit(workspace, name, container, cpu, memory)
-    finally:
-        workspace.close()
     if as_json:
         print_json(asdict(change))
     else:
@@ -110,13 +99,10 @@ def attach(
     as_json: Json = False,
 ) -> None:
     """Attach a policy to the labelled and picked containers, after naming them; a worker runs it."""
-    settings = load_settings()
-    from core.bootstrap import open_workspace
     from core.cli import live_output as table
     from core.cli import offline_live
 
-    workspace = open_workspace(settings)
-    try:
+    with opened_workspace() as workspace:
         name = offline_live.engine_of(workspace, engine)
         touched = offline_live.steered(workspace, name)
         mode = "control" if control else "watch"
@@ -127,8 +113,6 @@ def attach(
         task = offline_live.attach(
             workspace, name, policy, change or (), mode, may_raise=may_raise, reattach=reattach
         )
-    finally:
-        workspace.close()
     if as_json:
         print_json({"task": task, "engine": name, "mode": mode, "containers": touched})
     else:
@@ -138,17 +122,12 @@ def attach(
 @answers
 def detach(engine: Engine = "", as_json: Json = False) -> None:
     """Detach the policy of an engine and restore every limit that it changed; a worker does so."""
-    settings = load_settings()
-    from core.bootstrap import open_workspace
     from core.cli import live_output as table
     from core.cli import offline_live
 
-    workspace = open_workspace(settings)
-    try:
+    with opened_workspace() as workspace:
         name = engine or workspace.live.engines.names[0]
         restored = offline_live.detach(workspace, name)
-    finally:
-        workspace.close()
     if as_json:
         print_json({"engine": name, "restored": restored})
     else:
@@ -178,13 +157,10 @@ def record(
         raise InputError(
             "A recording in the background has no duration.", "Stop it: phasedock record --stop."
         )
-    settings = load_settings()
-    from core.bootstrap import open_workspace
     from core.cli import live_output as table
     from core.cli import offline_live
 
-    workspace = open_workspace(settings)
-    try:
+    with opened_workspace() as workspace:
         if background:
             where = offline_live.engine_of(workspace, engine)
             task = offline_live.start_recording(workspace, where, name, container or (), model or None)
@@ -208,8 +184,6 @@ def record(
                     progress=progress,
                 )
         info = workspace.traces.get(trace_set)
-    finally:
-        workspace.close()
     if as_json:
         facts = {"executions": info.n_executions, "samples": info.n_samples}
         print_json({"trace_set": info.id, "name": info.name, **facts})
@@ -225,16 +199,11 @@ def release(
     as_json: Json = False,
 ) -> None:
     """Detach every policy and restore every limit that PhaseDock changed; needs no worker."""
-    settings = load_settings()
-    from core.bootstrap import open_workspace
     from core.cli import live_output as table
     from core.cli import offline_live
 
-    workspace = open_workspace(settings)
-    try:
+    with opened_workspace() as workspace:
         result = offline_live.release(workspace, engine or None)
-    finally:
-        workspace.close()
     if as_json:
         print_json(asdict(result))
     else:

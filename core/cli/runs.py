@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from core.cli import output as show
-from core.cli.answers import Json, answers, print_json
+from core.cli.answers import Json, answers, opened_workspace, print_json
 from core.config import load_settings
 
 
@@ -97,16 +97,11 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Show a run's policy its ledger again, and say whether it decides the same."""
-    settings = load_settings()
-    from core.bootstrap import open_workspace
     from core.cli import offline_experiments as offline_runs
     from core.cli import run_output as table
 
-    workspace = open_workspace(settings)
-    try:
+    with opened_workspace() as workspace:
         report = offline_runs.replay(workspace, run)
-    finally:
-        workspace.close()
     if as_json:
         print_json(report)
     else:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import typer
 
 from core.cli import output as show
-from core.cli.answers import Json, answers, print_json
+from core.cli.answers import Json, answers, opened_workspace, print_json
 from core.config import load_settings
 
 tasks_app = typer.Typer(help="Check tasks and their results.", no_args_is_help=True)
@@ -22,15 +22,10 @@ def register_tasks(app: typer.Typer) -> None:
 @answers
 def check(as_json: Json = False) -> None:
     """Look for contradictions in the database and the folders, and change nothing; 1 if there are any."""
-    settings = load_settings()
     from core.application import check_store
-    from core.bootstrap import open_workspace
 
-    workspace = open_workspace(settings)
-    try:
+    with opened_workspace() as workspace:
         result = check_store(workspace)
-    finally:
-        workspace.close()
     if as_json:
         print_json(asdict(result))
     else:

@@ -26,6 +26,7 @@ import numpy as np
 from core.errors import InputError
 from core.experiments.parts import JobKind, ListedJob
 from core.settings_fields import setting
+from core.traces.censoring import AT_LIMIT, is_limit
 from core.traces.model import Role
 from core.units import Unit, plural
 
@@ -44,7 +45,6 @@ _MIN_WORK, _MIN_DEMAND = 1e-3, 0.01
 _MAX_MISSING = 0.05
 _LOSS_POINTS = 41
 _MIN_FALL = 0.01
-_AT_LIMIT = 0.95
 
 
 # One recorded execution as a job: its work, its demand, its losses, and what is uncertain of them.
@@ -205,8 +205,8 @@ def _is_limited(traces: TraceSet, part: slice, high: float) -> bool:
     if column is None:
         return False
     limits: FloatArray = np.asarray(column, dtype=float)[part]
-    present = limits[np.isfinite(limits) & (limits > 0)]
-    return bool(len(present)) and high >= _AT_LIMIT * float(np.median(present))
+    present = limits[is_limit(limits, Unit.CORES)]
+    return bool(len(present)) and high >= AT_LIMIT * float(np.median(present))
 
 
 def _workload(traces: TraceSet, position: int) -> str:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.phases.matching import main_feature
-from core.traces.censoring import LIMIT_ROLES, MAX_CENSORED, amounts_exceeded_for, censor
+from core.traces.censoring import MAX_CENSORED, amounts_exceeded_for, censor
+from core.traces.lanes import LIMITS
 from core.traces.model import Role, Scale, sample_seconds, scale_of
 from core.units import Unit, format_duration, format_share
 
@@ -370,7 +371,7 @@ def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) ->
 
 def _censored_samples(traces: TraceSet) -> list[npt.NDArray[np.bool_] | None]:
     """Mark, for each feature, the samples whose demand may have been higher than their use."""
-    found = [censor(traces, f) if f.role in LIMIT_ROLES else None for f in traces.features]
+    found = [censor(traces, f) if f.role in LIMITS else None for f in traces.features]
     return [None if each is None else np.isfinite(each.at_least) for each in found]
 
 

@@ -279,6 +279,10 @@ class ContainerRow:
     error: str = ""
     #: Why it is not restarted by hand, in a sentence; empty if it may be.
     no_restart: str = ""
+    #: The most cores that its label ``phasedock.max`` allows a policy to give, or None.
+    max_cores: float | None = None
+    #: Which of the engine's answers about it could not be read, in a sentence; empty if all could.
+    unreadable: str = ""
 
     @property
     def is_running(self) -> bool:
@@ -306,11 +310,6 @@ class ContainerRow:
             plural(self.restarts, "restart") if self.restarts else "",
         ]
         return kind, word, ", ".join(filter(None, details))
-
-    #: The most cores that its label ``phasedock.max`` allows a policy to give, or None.
-    max_cores: float | None = None
-    #: Which of the engine's answers about it could not be read, in a sentence; empty if all could.
-    unreadable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

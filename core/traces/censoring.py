@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from core.traces.lanes import LIMITS
 from core.traces.model import Role
 from core.units import Unit
 
@@ -30,8 +31,6 @@ MAX_CENSORED = 0.2
 """Where more than this share of what decides is censored, the result is "at least"."""
 KILLED = 1.2
 """What a container that was killed for lack of memory needs at least, over its limit."""
-LIMIT_ROLES = {Role.CPU: Role.CPU_LIMIT, Role.MEMORY: Role.MEMORY_LIMIT}
-"""The role of the limit of a usage."""
 
 _ROUNDING = 1e-12
 _UNLIMITED = {Unit.BYTES: 2.0**50, Unit.CORES: 1e5}
@@ -95,7 +94,7 @@ def censor(traces: TraceSet, feature: Feature) -> Censoring | None:
     limits, wanted = np.full(traces.n_samples, np.nan), used
     is_limited, is_pressed = np.zeros((2, traces.n_samples), bool)
     for each, column in zip(traces.features, traces.columns, strict=True):
-        if each.role is LIMIT_ROLES[feature.role] and each.unit is feature.unit:
+        if each.role is LIMITS[feature.role] and each.unit is feature.unit:
             values = column.astype(np.float64)
             limits = np.where(is_limit(values, each.unit), values, np.nan)
             is_limited |= used >= AT_LIMIT * limits

@@ -36,6 +36,7 @@ from app.ui.tables import table_route
 from core.errors import PhaseDockError
 from core.scheduling.actions import list_word
 from core.tables import Table
+from core.traces.censoring import PRESSURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -204,8 +205,9 @@ def tick(
 
 def _totals(view: LiveView) -> dict[str, Any]:
     totals = view.totals
-    names = ("cpu", "cores", "memory", "memory_total", "throttled", "pressure", "containers")
+    names = ("cpu", "cores", "memory", "memory_total", "throttled", "containers")
     return {name: getattr(totals, name) for name in names} | {
+        "pressure": totals.pressure if (totals.pressure or 0.0) > PRESSURE else None,
         "labels": [(list_word(label), n) for label, n in sorted(totals.labels, key=_from_heavy_to_light)],
         "others": view.others,
     }

@@ -4,7 +4,6 @@
   const { live, format, dom } = window.phasedock, known = format.known;
   const h = (name, kind, text) => Object.assign(document.createElement(name), { className: kind || "", textContent: text || "" });
   const SIX = 6, CHOOSE = 30, TALL = 4;
-  const PRESSURE = 0.25; // the share of time from which on a host is under pressure (core.traces.censoring)
   const HOLES = 3; // buckets without a limit until it is taken as gone
 
   /* A line in a box of w × h, from `from` on; a gap where there is no value. */
@@ -88,7 +87,7 @@
       const [size, unit] = format.bytesUnit(own.memory_total || own.memory || 0);
       say("cpu-value", known(own.cpu) ? format.number(own.cpu, own.cpu < 10 ? 2 : 1) : "–");
       say("cpu-unit", (known(own.cores) ? "of " + format.short(own.cores) + " cores" : "cores")
-        + (own.pressure > PRESSURE ? ", " + format.number(100 * own.pressure, 0) + "% short" : ""));
+        + (known(own.pressure) ? ", " + format.number(100 * own.pressure, 0) + "% short" : ""));
       say("memory-value", known(own.memory) ? format.number(own.memory / size, own.memory / size < 10 ? 2 : 1) : "–");
       say("memory-unit", known(own.memory_total) ? "of " + format.number(own.memory_total / size, 1) + " " + unit : unit);
       say("throttled-value", known(own.throttled) ? format.number(100 * own.throttled, 1) : "–");

@@ -18,12 +18,12 @@ from core.errors import Cancelled, ConflictError, Interrupted
 from core.live.attach.activity import MAX_CONTINUED
 from core.live.control.saved_limits import BY_HAND
 from core.live.view import ATTACH, LiveFiles, read_attached
-from core.sampling.sampler import LossReader, Sampler
 from core.sampling.values import Mode
 from core.scheduling.actions import SetLimit
 from core.scheduling.model import JobState, at_most
 from core.workspace.database_schema import RunRow, TaskRow
 from core.workspace.records import TaskState
+from tests.builders import demo_rows
 from tests.runtime.kinds_for_tests import until
 
 ROOT = Path(__file__).parents[3]
@@ -35,13 +35,6 @@ def space(settings, tmp_path):
     opened = open_workspace(replace(settings, docker=f"here=unix://{tmp_path}/none.sock"))
     yield opened
     opened.close()
-
-
-def rows(space):
-    """The demo's labelled containers, by name."""
-    with space.live.engines.host("demo") as host:
-        view, _ = Sampler(host, space.live.saved_limits, LossReader(host)).sample()
-    return {row.name: row for row in view.rows}
 
 
 def attach(space, mode=Mode.CONTROL, **more):
@@ -196,7 +189,7 @@ def steer(space, task, row, cores):
 
 
 def test_what_the_owner_changes_while_no_worker_is_there_is_respected(space):
-    free, other = [row for row in rows(space).values() if row.cpu_limit is None][:2]
+    free, other = [row for row in demo_rows(space).values() if row.cpu_limit is None][:2]
     for each in (free, other):
         steer(space, "dead", each, 0.5)
         steer(space, "dead", each, 0.4)
@@ -204,28 +197,28 @@ def test_what_the_owner_changes_while_no_worker_is_there_is_respected(space):
         number = host.inspect(free.id).number
         host.world.change(lambda now: now.replay.changed(number, limit=1.5))
     space.clean_up()
-    now = rows(space)
+    now = demo_rows(space)
     assert (now[free.name].cpu_limit, now[other.name].cpu_limit) == (1.5, None)
     assert space.live.saved_limits.all() == ()
 
 
 def test_a_kill_between_writing_a_limit_and_setting_it_changes_nothing_of_the_owners(space):
-    one = next(row for row in rows(space).values() if row.cpu_limit == 1.0)
+    one = next(row for row in demo_rows(space).values() if row.cpu_limit == 1.0)
     steer(space, "dead", one, 0.5)
     keeper = space.live.saved_limits.keeper("dead")
     with space.live.engines.host("demo") as host:
         now = host.inspect(one.id).limits
         keeper.keep(host.key(), one.id, now.to_dict(), now.with_cores(0.2).to_dict())
     space.clean_up()
-    assert rows(space)[one.name].cpu_limit == 1.0
+    assert demo_rows(space)[one.name].cpu_limit == 1.0
 
 
 def test_a_limit_set_by_hand_in_between_goes_back_to_the_original_one(space):
-    one = next(row for row in rows(space).values() if row.cpu_limit == 1.0)
+    one = next(row for row in demo_rows(space).values() if row.cpu_limit == 1.0)
     steer(space, "dead", one, 0.5)
     assert space.live.limits.set_limit("demo", one.id, 0.8).before.cores == 1.0
     space.clean_up()
-    assert rows(space)[one.name].cpu_limit == 0.8
+    assert demo_rows(space)[one.name].cpu_limit == 0.8
     assert [saved.owner for saved in space.live.saved_limits.all()] == [BY_HAND]
     assert space.live.limits.undo("demo", one.id).after.cores == 1.0
 
@@ -269,7 +262,7 @@ def test_a_worker_that_is_killed_and_started_again_goes_on(space):
     def start():
         return subprocess.Popen([sys.executable, "-c", _WORKER], env=environment, cwd=ROOT)
 
-    before = {name: row.cpu_limit for name, row in rows(space).items()}
+    before = {name: row.cpu_limit for name, row in demo_rows(space).items()}
     run, worker = attach(space), start()
     try:
         until(lambda: any(saved.owner == run for saved in space.live.saved_limits.all()), 60)
@@ -286,7 +279,7 @@ def test_a_worker_that_is_killed_and_started_again_goes_on(space):
         assert view.attached.worker_ended_at <= view.attached.reattached_at
         space.live.policies.detach("demo")
         until(lambda: session(space) is None, 30)
-        after = {name: row.cpu_limit for name, row in rows(space).items()}
+        after = {name: row.cpu_limit for name, row in demo_rows(space).items()}
         assert {name: after[name] for name in before if name in after} == {
             name: limit for name, limit in before.items() if name in after
         }

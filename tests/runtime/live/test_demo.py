@@ -16,6 +16,7 @@ from core.live.view import LiveFiles, write
 from core.sampling.sampler import LossReader, Sampler
 from core.sampling.values import EngineState, Mode
 from core.workspace.records import NO_EXPERIMENT
+from tests.builders import demo_rows
 
 
 @pytest.fixture
@@ -26,16 +27,9 @@ def space(settings, tmp_path):
     opened.close()
 
 
-def rows(space):
-    """The demo's labelled containers as a sample shows them, by name."""
-    with space.live.engines.host("demo") as host:
-        view, _ = Sampler(host, space.live.saved_limits, LossReader(host)).sample()
-    return {row.name: row for row in view.rows}
-
-
 def container(space, limit=None):
     """One container that has this limit of its own."""
-    return next(row for row in rows(space).values() if row.cpu_limit == limit)
+    return next(row for row in demo_rows(space).values() if row.cpu_limit == limit)
 
 
 def test_the_demo_is_ready_and_comes_last(space):
@@ -63,7 +57,7 @@ def test_the_demo_can_be_switched_off(settings, tmp_path):
 def test_limits_by_hand_are_set_undone_and_released_with_control_off(space):
     free, own = container(space), container(space, 1.0)
     assert space.live.limits.set_limit("demo", free.id, 0.25).after.cores == 0.25
-    assert rows(space)[free.name].held
+    assert demo_rows(space)[free.name].held
     assert space.live.limits.set_limit("demo", free.id, 0.5).after.cores == 0.5
     assert space.live.limits.set_limit("demo", free.id, 0.5).before.cores == 0.5
     assert space.live.limits.last_undo("demo", free.id).allowance.cores == 0.25
@@ -73,13 +67,13 @@ def test_limits_by_hand_are_set_undone_and_released_with_control_off(space):
     assert space.live.limits.set_limit("demo", free.id, 0.3).after.cores == 0.3
     assert space.live.limits.set_limit("demo", own.id, 1.5).after.cores == 1.5
     assert set(space.live.limits.release("demo").restored) == {free.name, own.name}
-    now = rows(space)
+    now = demo_rows(space)
     assert (now[free.name].cpu_limit, now[own.name].cpu_limit) == (None, 1.0)
     assert space.live.saved_limits.all() == ()
 
 
 def test_what_was_saved_of_a_container_that_has_ended_is_forgotten(space):
-    one, other = [row for row in rows(space).values() if row.cpu_limit is None][:2]
+    one, other = [row for row in demo_rows(space).values() if row.cpu_limit is None][:2]
     for each in (one, other):
         space.live.limits.set_limit("demo", each.id, 1.5)
     with space.live.engines.host("demo") as host:
@@ -111,19 +105,19 @@ def test_what_a_killed_process_changed_is_restored_by_the_next(space):
     live = space.live
     with live.engines.host("demo", live.saved_limits.keeper("dead"), has_label) as host:
         host.set_limits(one.id, host.inspect(one.id).limits.with_cores(0.1))
-    assert rows(space)[one.name].cpu_limit == 0.1
+    assert demo_rows(space)[one.name].cpu_limit == 0.1
     assert live.limits.put_back_orphans().restored == (one.name,)
-    assert rows(space)[one.name].cpu_limit is None
+    assert demo_rows(space)[one.name].cpu_limit is None
 
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_a_policy_is_attached_and_everything_is_as_it_was_after_it(space, mode):
-    before = {name: row.cpu_limit for name, row in rows(space).items()}
+    before = {name: row.cpu_limit for name, row in demo_rows(space).items()}
     during, begun = [], time.monotonic()
 
     def say(_words):
         """End it once it has decided a few times."""
-        now = rows(space)
+        now = demo_rows(space)
         during.append({name: row.cpu_limit for name, row in now.items()})
         if time.monotonic() - begun > 4.0:
             raise Cancelled
@@ -133,7 +127,7 @@ def test_a_policy_is_attached_and_everything_is_as_it_was_after_it(space, mode):
     assert found["decisions"] >= 2
     changed = [name for name, limit in during[-1].items() if name in before and limit != before[name]]
     assert bool(changed) == (mode is Mode.CONTROL)
-    after = rows(space)
+    after = demo_rows(space)
     assert {name: after[name].cpu_limit for name in before if name in after} == {
         name: limit for name, limit in before.items() if name in after
     }

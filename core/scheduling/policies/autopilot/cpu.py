@@ -14,6 +14,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.provisioning.advice import Sample, cycle_number
+from core.traces.censoring import PRESSURE
 
 if TYPE_CHECKING:
     from core.provisioning.advice import Adviser
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from core.scheduling.policies.autopilot.settings import AutopilotSettings, Clock
 
 
-MAX_PRESSURE = 0.25
-"""The share of time under pressure of its host from which on a container's use may be less than its need."""
 MAX_GAP_PERIODS = 3.0
 """Periods without a sample that are a gap."""
 
@@ -135,7 +134,7 @@ def step_cpu(
         not.
     """
     used = estimate_unlimited_use(use.cores, use.withheld, capacity)
-    starved = use.pressure > MAX_PRESSURE and use.cores >= fair
+    starved = use.pressure > PRESSURE and use.cores >= fair
     if starved:
         used = max(used, state.target)
     samples = (state.last, state.used), (use, used)
