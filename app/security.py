@@ -8,7 +8,6 @@ beyond this machine, it also requires a password.
 
 from __future__ import annotations
 
-import fcntl
 import hmac
 import ipaddress
 import os
@@ -16,17 +15,17 @@ import re
 import secrets
 import time
 from collections import deque
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from flask import Response, make_response, redirect, render_template_string, request, session
 from flask.sessions import SecureCookieSessionInterface
 
-from core.workspace.files import disk_errors
+from core.workspace.files import disk_errors, hold_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from flask import Flask
@@ -110,7 +109,7 @@ def session_key(home: Path) -> bytes:
     is full or read-only.
     """
     path = home / "session.key"
-    with disk_errors("the key of sessions"), _one_at_a_time(home):
+    with disk_errors("the key of sessions"), hold_folder(home):
         key = path.read_bytes() if path.is_file() else b""
         if len(key) < KEY_BYTES:
             key = secrets.token_bytes(KEY_BYTES)
@@ -118,16 +117,6 @@ def session_key(home: Path) -> bytes:
         if path.stat().st_mode & 0o077:
             path.chmod(0o600)
     return key
-
-
-@contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[None]:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _write_private(path: Path, data: bytes) -> None:

@@ -8,10 +8,7 @@ samples as the history: the one being written, and those that no other worker to
 
 from __future__ import annotations
 
-import fcntl
-import os
 import time
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,12 +24,12 @@ from core.sampling.phases import PhaseTracker
 from core.sampling.values import FIELDS, Recording
 from core.traces.model import Feature, Role
 from core.units import plural
-from core.workspace.files import new_id, remove
+from core.workspace.files import hold_folder, new_id, remove
 from core.workspace.records import RECORDED
 from core.workspace.repository import checked_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -47,18 +44,6 @@ if TYPE_CHECKING:
 _COUNT_EVERY = 2.0
 _STEP = 0.5
 _PHASE = Feature("phase", Role.PHASE)
-
-
-@contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Hold a lock that ends with the process, between finding no recording and starting one."""
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 class Recordings:
@@ -87,7 +72,7 @@ class Recordings:
             raise InputError("No container was chosen for recording.", "Choose one, or record all.")
         if model is not None:
             PhaseTracker(self._models.load(model))
-        with _one_at_a_time(self._home / "live"):
+        with hold_folder(self._home / "live"):
             if RECORD in self._sessions.of(engine):
                 raise ConflictError(f"A recording is already running on {engine}.", "Stop that first.")
             return self._submit(engine, name, ids, model, new_id(), finish=False)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from sqlalchemy import ColumnElement
+    from sqlalchemy.orm import Session
 
     from core.config import Settings
     from core.tasks.crashed_workers import Fate
@@ -192,6 +193,16 @@ _ENDED = [state.value for state in TaskState if state.ended]
 # writer. A retry is a new task with the same parameters.
 
 
+def _lock_interrupted(session: Session, task: str) -> TaskRow | None:
+    """Return the row of a task that ended with its worker and was not retried, locked; else None.
+
+    Raises NotFoundError if `task` is no id.
+    """
+    row = session.get(TaskRow, checked_id(task, "task"), with_for_update=True)
+    retried = session.scalars(select(TaskRow.id).where(TaskRow.retry_of == task)).first()
+    return row if row is not None and row.state == TaskState.INTERRUPTED and retried is None else None
+
+
 class Tasks:
     """The record of all long work, and the way to ask for more."""
 
@@ -230,9 +241,8 @@ class Tasks:
         """
         self.reap()
         with self._database.write() as session:
-            row = session.get(TaskRow, checked_id(task, "task"), with_for_update=True)
-            retried = session.scalars(select(TaskRow.id).where(TaskRow.retry_of == task)).first()
-            if row is None or row.state != TaskState.INTERRUPTED or retried is not None:
+            row = _lock_interrupted(session, task)
+            if row is None:
                 return None
             new = _new_row(row.kind, row.title, {**row.params, **more}, row.attempt + 1, row.id)
             session.add(new)
@@ -243,9 +253,7 @@ class Tasks:
         """Make an interrupted task a cancelled one, so that it is not resumed; False if it was already."""
         self.reap()
         with self._database.write() as session:
-            row = session.get(TaskRow, checked_id(task, "task"), with_for_update=True)
-            retried = session.scalars(select(TaskRow.id).where(TaskRow.retry_of == task)).first()
-            if row is None or row.state != TaskState.INTERRUPTED or retried is not None:
+            if _lock_interrupted(session, task) is None:
                 return False
             return transition(session, task, Move.STOP, message="Cancelled") is not None
 

@@ -18,7 +18,7 @@ from core.units import Unit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.traces.model import Feature, IntArray, TraceSet
+    from core.traces.model import Feature, FloatArray, IntArray, TraceSet
 
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
@@ -121,7 +121,7 @@ def _is_earlier_throttled(feature: Feature) -> bool:
     return feature.name == "throttled" and feature.unit is Unit.SHARE
 
 
-def is_limit(values: Floats, unit: Unit) -> Truths:
+def is_limit(values: FloatArray, unit: Unit) -> Truths:
     """Mark values that can be limits.
 
     Files write 0, −1 or the largest whole number where there is none.

@@ -8,6 +8,7 @@ never read and is swept at the next start.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import shutil
@@ -31,6 +32,18 @@ _SUFFIXES = re.compile(r"((?:\.[A-Za-z0-9]{1,10}){1,2})$")
 
 class StorageError(PhaseDockError):
     """Something could not be written to the disk."""
+
+
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Hold a folder for one process at a time; a process that ends lets it go."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def new_id() -> str:
