@@ -82,8 +82,8 @@ def test_a_deadline_is_understood_and_one_that_is_not_is_refused_at_its_field(qu
 
 
 def at_any_hour(text):
-    """A text with its times of day blanked."""
-    return re.sub(r"\b\d\d:\d\d\b", "HH:MM", text)
+    """A text with its times of day blanked, and the day that they are on."""
+    return re.sub(r"\b(tomorrow )?\d\d:\d\d\b", "HH:MM", text)
 
 
 def test_what_earlier_runs_showed_is_told_and_asking_changes_nothing(queue, sentence):
