@@ -178,7 +178,9 @@ def header_again(sheet: Sheet, chance: Random) -> Damaged | None:
     lines = list(body)
     for place in reversed(places):
         lines[place:place] = head
-    return _lines(sheet, lambda _lines: [*head, *lines])
+    # The first row of each start of dstat is the mean since the machine was started.
+    gone = frozenset((0, place) for place in places if sheet.name == "dstat.csv")
+    return _lines(sheet, lambda _lines: [*head, *lines], rows=gone)
 
 
 def other_header(sheet: Sheet, chance: Random) -> Damaged | None:
