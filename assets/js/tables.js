@@ -37,16 +37,6 @@
       return text ? format.count(table.getDisplayedRowCount()) + " of " + format.count(total) : format.count(total);
     },
   };
-  /* Shows the rows of the list of trace sets that hold the text. Says how many there are. */
-  clientside.tables.search = function (text) {
-    const rows = Array.from(document.querySelectorAll("table.sets tbody tr"));
-    const found = rows.filter(function (row) {
-      const fits = (row.textContent || "").toLowerCase().includes((text || "").trim().toLowerCase());
-      row.toggleAttribute("hidden", !fits);
-      return fits;
-    });
-    return (found.length < rows.length ? format.count(found.length) + " of " : "") + format.count(rows.length);
-  };
   functions.phasedockTable = {
     ...format,
     seconds: format.duration,

@@ -10,7 +10,7 @@ import pytest
 
 from app.pages.traces import import_card, mapping, page
 from app.pages.traces.import_card import problem_table, summary
-from app.pages.traces.listing import View
+from app.pages.traces.listing import View, found_sets, set_list
 from app.pages.traces.mapping import miniatures
 from app.pages.traces.mapping_form import marks, recognised
 from app.pages.traces.mapping_values import (
@@ -415,3 +415,22 @@ def test_miniatures_have_one_unit_for_a_quantity_of_all_executions():
     text = str(miniatures(level_traces([[0.5] * 5, [2.0] * 5, [3.0] * 5])))
     assert text.count("Memory, GiB") == 3
     assert "MiB" not in text
+
+
+def test_the_list_of_many_sets_is_shown_and_searched_in_parts(server, place):
+    """The page of 500 sets is no larger than that of 30, and the chosen one is always in it."""
+    one = small_traces(1)
+    sets = [place.traces.add(one, None, name=f"night-{i:03d}") for i in range(70)]
+
+    def named(node):
+        return {info.name for info in sets if f'Actions on {info.name}"' in as_json(node)}
+
+    whole = as_json(set_list(sets[3].id))
+    assert named(set_list(sets[3].id)) == {"night-003", *(f"night-{i:03d}" for i in range(40, 70))}
+    assert len(whole) < 200_000
+    table, count, is_whole = found_sets("", 2, sets[3].id)
+    assert (len(named(table)), count, is_whole) == (70, "70", True)
+    table, count, is_whole = found_sets(" NIGHT-00", 0, sets[3].id)
+    assert (named(table), count, is_whole) == ({f"night-{i:03d}" for i in range(10)}, "10 of 70", True)
+    nothing, count, is_whole = found_sets("<day>", 0, None)
+    assert ("No trace set has these words." in as_json(nothing), count, is_whole) == (True, "0 of 70", True)

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from app.ui.links import Query
     from core.workspace.records import ModelInfo
 
-ACTIONS = "model-act"
+ACTIONS, MORE, LISTED = "model-act", "more-models", "listed-models"
 _ENCODERS = {"crbm": "CRBM", "window": "Window", "pca": "PCA"}
 _MAX_BADGES = 12
+_PAGE = 30
+"""The number of models that are listed at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,26 +130,31 @@ def _item(info: ModelInfo, query: Query, chosen: str | None, *, fits: bool) -> h
     )
 
 
-def model_list(query: Query, chosen: str | None, trace_set_id: str | None) -> html.Section:
-    """All models that are not in the trash, the newest first."""
-    models, trashed = workspace().models.list(), workspace().models.list(trashed=True)
+def model_list(query: Query, chosen: str, trace_set_id: str | None) -> html.Section:
+    """The newest models that are not in the trash, and ways to the others and to the trash."""
+    count, trashed = (len(workspace().models.list(trashed=each)) for each in (False, True))
+    items, is_whole = list_models(query, chosen, trace_set_id, 0)
+    way = dcc.Link(
+        [icon("trash", "sm"), f"{trashed} in the trash"],
+        href=query.only("traces", view="trash"),
+        className="link row",
+    )
+    more = button(
+        f"Show {_PAGE} more", "chevron-down", "small quiet more", id=MORE, n_clicks=0, hidden=is_whole
+    )
+    tail = [more, *([html.Div(way, className="item small")] if trashed else [])]
+    items = [html.Div(items, id=LISTED), *tail]
+    return card("Models", html.Div(items, className="modellist"), note=f"{count:,}", flush=True)
+
+
+def list_models(query: Query, chosen: str, trace_set_id: str | None, clicks: int) -> tuple[list[Node], bool]:
+    """The newest models, 30 more with each click, the chosen one among them; and whether these are all."""
+    models, listed = workspace().models.list(), _PAGE * (clicks + 1)
     fitting = {info.id for info in workspace().models.compatible(trace_set_id)} if trace_set_id else None
-    items: list[Node] = [
-        _item(info, query, chosen, fits=fitting is None or info.id in fitting) for info in models
-    ]
-    if trashed:
-        count = f"{len(trashed)} in the trash"
-        items.append(
-            html.Div(
-                dcc.Link(
-                    [icon("trash", "sm"), count],
-                    href=query.only("traces", view="trash"),
-                    className="link row",
-                ),
-                className="item small",
-            )
-        )
-    return card("Models", html.Div(items, className="modellist"), note=str(len(models)), flush=True)
+    shown = [info for info in models[listed:] if info.id == chosen] + list(models[:listed])
+    return [_item(info, query, chosen, fits=fitting is None or info.id in fitting) for info in shown], len(
+        shown
+    ) == len(models)
 
 
 def no_models(query: Query) -> html.Section:

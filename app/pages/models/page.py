@@ -157,6 +157,21 @@ def register(app: Dash) -> None:
     def redraw(stale: str | None, search: str | None) -> Any:
         return render(ModelsAddress.read(Query.parse("/models", search))) if stale else dash.no_update
 
+    @app.callback(
+        Output(model_list.LISTED, "children"),
+        Output(model_list.MORE, "hidden"),
+        Input(model_list.MORE, "n_clicks"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def show_more(clicks: int, search: str | None) -> tuple[list[Node], bool]:
+        address = ModelsAddress.read(Query.parse("/models", search))
+        choice = find_choice(address.traces)
+        model, traces = _shown_model(address.model, choice.model), choice.traces
+        return model_list.list_models(
+            address.query, model.id if model else "", traces.id if traces else None, clicks
+        )
+
 
 PAGE = Page(
     "/models",

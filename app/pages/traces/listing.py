@@ -89,9 +89,11 @@ _COLUMNS = (
 )
 
 
-FIND = "find-set"
+FIND, MORE, FOUND, COUNT = "find-set", "more-sets", "found-sets", "sets-count"
 _FEW = 5
 """The number of sets that are found without searching."""
+_PAGE = 30
+"""The number of sets that are listed at once."""
 
 
 def doubt_badge(info: TraceSetInfo) -> Node:
@@ -104,8 +106,7 @@ def doubt_badge(info: TraceSetInfo) -> Node:
 
 
 def set_list(chosen: str | None) -> html.Section:
-    """All trace sets that are not in the trash; the chosen one is marked, and those to check."""
-    sets = workspace().traces.list()
+    """The newest trace sets that are not in the trash, and ways to the others; the chosen one is marked."""
     find = dmc.TextInput(
         id=FIND,
         placeholder="Find a trace set",
@@ -113,10 +114,40 @@ def set_list(chosen: str | None) -> html.Section:
         debounce=150,
         size="xs",
         className="findbox",
-        style=None if len(sets) > _FEW else {"display": "none"},
+        style=None if len(workspace().traces.list()) > _FEW else {"display": "none"},
         **aria(label="Find a trace set"),
     )
-    table = html_table(
+    table, count, is_whole = found_sets("", 0, chosen)
+    more = button(
+        f"Show {_PAGE} more", "chevron-down", "small quiet more", id=MORE, n_clicks=0, hidden=is_whole
+    )
+    return card(
+        "Trace sets",
+        html.Div(table, id=FOUND),
+        more,
+        note=html.Span(count, id=COUNT),
+        tools=[find],
+        flush=True,
+    )
+
+
+def found_sets(words: str, clicks: int, chosen: str | None) -> tuple[Node, str, bool]:
+    """The table of sets whose name or source has the words, 30 more with each click; the chosen one is in it.
+
+    Also their number in words, and whether these are all.
+    """
+    sets, wanted = workspace().traces.list(), words.casefold().strip()
+    found = [info for info in sets if wanted in f"{info.name} {info.source}".casefold()]
+    listed = _PAGE * (clicks + 1)
+    shown = [info for info in found[listed:] if info.id == chosen] + found[:listed]
+    count = f"{len(found):,} of {len(sets):,}" if wanted else f"{len(sets):,}"
+    if not shown:
+        return html.Div("No trace set has these words.", className="item ink3 small"), count, True
+    return _set_table(shown, chosen), count, len(shown) == len(found)
+
+
+def _set_table(sets: Sequence[TraceSetInfo], chosen: str | None) -> html.Div:
+    return html_table(
         Table("trace-sets", _COLUMNS, sets),
         "Trace sets",
         heads={"menu": html.Th(unseen("Actions"), className="menu", scope="col")},
@@ -131,8 +162,6 @@ def set_list(chosen: str | None) -> html.Section:
         table_class="plain sets",
         fit="tall",
     )
-    count = html.Span(f"{len(sets):,}", id="sets-count")
-    return card("Trace sets", table, note=count, tools=[find], flush=True)
 
 
 def _name(info: TraceSetInfo) -> Node:

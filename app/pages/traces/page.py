@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import dash
 import dash_mantine_components as dmc
-from dash import ClientsideFunction, Input, Output, State, dcc, html, set_props
+from dash import Input, Output, State, dcc, html, set_props
 
 from app.context import LOCATION, workspace
-from app.pages.traces import actions, executions, mapping
+from app.pages.traces import actions, executions, listing, mapping
 from app.pages.traces.import_card import (
     import_card,
     inside,
@@ -23,7 +23,7 @@ from app.pages.traces.import_card import (
     unfinished_import,
     upload_of,
 )
-from app.pages.traces.listing import FIND, View, does, nothing_yet, set_list, trash_list
+from app.pages.traces.listing import View, does, nothing_yet, set_list, trash_list
 from app.ui import task_card
 from app.ui.basics import Node, aria, button, card, data, icon, link_button, page_head
 from app.ui.links import Query
@@ -257,12 +257,16 @@ def register(app: Dash) -> None:
             State(LOCATION, "search"),
             prevent_initial_call=True,
         )(callback)
-    app.clientside_callback(
-        ClientsideFunction("tables", "search"),
-        Output("sets-count", "children"),
-        Input(FIND, "value"),
+    app.callback(
+        Output(listing.FOUND, "children"),
+        Output(listing.COUNT, "children"),
+        Output(listing.MORE, "hidden"),
+        Output(listing.MORE, "n_clicks"),
+        Input(listing.FIND, "value"),
+        Input(listing.MORE, "n_clicks"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
-    )
+    )(find)
     app.callback(
         Output(LOCATION, "search", allow_duplicate=True),
         Input("join-uploads", "n_clicks"),
@@ -290,6 +294,13 @@ def act(action: dict[str, Any] | None, search: str | None) -> Any:
     """Carry out a button's action on the lists; returns the address to go to."""
     view = View.read(Query.parse("", search))
     return actions.act(action, view, refresh) if action else dash.no_update
+
+
+def find(words: str | None, clicks: int, search: str | None) -> tuple[Node, str, bool, int]:
+    """The sets that have the words; a new search begins with the first of them."""
+    chosen = View.read(Query.parse("", search)).choice().traces
+    clicks = clicks if dash.ctx.triggered_id == listing.MORE else 0
+    return *listing.found_sets(words or "", clicks, chosen.id if chosen else None), clicks
 
 
 def show_arrival(arrival: dict[str, Any] | None, search: str | None) -> Any:
