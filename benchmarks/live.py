@@ -115,9 +115,9 @@ def main(image: str, watch: int, control: int, seconds: float) -> dict[str, obje
         stack.callback(space.close)
         _, model = load_samples(space.traces, space.models)
         engine = space.live.engines.names[0]
-        containers = _containers(stack, space.live.engines.address(engine).url, image, watch)
-        port, pids = _processes(stack, settings)
-        page = _page(stack, f"http://127.0.0.1:{port}/live?engine={engine}", watch)
+        containers = containers_of(stack, space.live.engines.address(engine).url, image, watch)
+        port, pids = start_processes(stack, settings)
+        page = open_page(stack, f"http://127.0.0.1:{port}/live?engine={engine}", watch)
         watching = measured(space, page, pids, seconds)
         space.live.policies.attach(
             engine, "autopilot", {"policy": "phase.rule", "model": model.id}, Mode.WATCH
@@ -143,7 +143,8 @@ def _until(true: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def _containers(stack: ExitStack, url: str, image: str, count: int) -> list[Container]:
+def containers_of(stack: ExitStack, url: str, image: str, count: int, **more: Any) -> list[Container]:
+    """Start that many containers that print a loss each second; they are removed with the stack."""
     client = docker.DockerClient(base_url=url) if url else docker.from_env()
     stack.callback(client.close)
     mark, containers = uuid.uuid4().hex[:8], list[Any]()
@@ -151,17 +152,18 @@ def _containers(stack: ExitStack, url: str, image: str, count: int) -> list[Cont
     for at in range(count):
         command, options = ["sh", "-c", _PRINTING], {"detach": True, "network_mode": "none"}
         labels, name = {"phasedock": "1"}, f"bench-{mark}-{at}"
-        containers.append(client.containers.run(image, command, labels=labels, name=name, **options))
+        containers.append(client.containers.run(image, command, labels=labels, name=name, **options, **more))
     return containers
 
 
-def _processes(stack: ExitStack, settings: Settings) -> tuple[int, dict[str, int]]:
+def start_processes(stack: ExitStack, settings: Settings) -> tuple[int, dict[str, int]]:
     """Start the worker and the web server; return the server's port, and both ids."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     environment_changes = {
         "PHASEDOCK_CONTROL": "on",
+        "PHASEDOCK_DOCKER": settings.docker,
         "DATABASE_URL": settings.database_url,
         "PORT": str(port),
     }
@@ -184,7 +186,7 @@ def _processes(stack: ExitStack, settings: Settings) -> tuple[int, dict[str, int
     raise SystemExit("The web server did not start.")
 
 
-def _page(stack: ExitStack, address: str, containers: int) -> Page:
+def open_page(stack: ExitStack, address: str, containers: int) -> Page:
     """Open the page and wait until it shows all containers."""
     browser = stack.enter_context(sync_playwright()).chromium.launch(
         executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]

@@ -76,6 +76,8 @@ class Figures:
     events: dict[str, int] = field(default_factory=dict)
     looks: int = 0
     resized: int = 0
+    #: How often each policy was attached: once, and after all that ended it.
+    attached: Counter[str] = field(default_factory=Counter)
     settled_after: dict[str, float] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
 
@@ -195,6 +197,8 @@ class Campaign:
                 due = time.monotonic() + self.chance.uniform(0.5, 1.5) * _BETWEEN_S
             self._watch.find(self._there())
             time.sleep(0.5)
+        if not self.figures.attached[policy]:
+            self.figures.wrong.append(f"{policy} could not be attached")
         self._until(lambda: set(processes(self.serving.pid)) >= {"web master", "worker"}, "all processes run")
         begun = time.monotonic()
         while wrong := self._unsettled():
@@ -224,6 +228,7 @@ class Campaign:
         with contextlib.suppress(Exception):  # the engine or the worker is just being killed
             if self._view().attached is None and self.space.tasks.worker().alive:
                 self.space.live.policies.attach("local", policy, settings, Mode.CONTROL, reattach=False)
+                self.figures.attached[policy] += 1
 
     def _unsettled(self) -> str:
         """What is not as the owners want it; empty if all is."""
