@@ -18,10 +18,12 @@ pytest_plugins = ("tests.sentences",)
 HERE = Path(__file__).resolve().parent
 ALL_REQUIRED = os.environ.get("PHASEDOCK_TESTS_ALL") == "1"
 for _name in [name for name in os.environ if name.startswith("PHASEDOCK_") or name == "PORT"]:
-    if not _name.startswith("PHASEDOCK_TEST"):
+    if not _name.startswith(("PHASEDOCK_TEST", "PHASEDOCK_FUZZ")):
         del os.environ[_name]  # settings of whoever runs the tests are not those of the tests
 
 LONG = os.environ.get("PHASEDOCK_TESTS_LONG") == "1"
+#: whether somebody says how much the tests of random input try, so that nothing is known of their time
+COUNTED = any(name.startswith("PHASEDOCK_FUZZ_") for name in os.environ)
 hypothesis_settings.register_profile(
     "default", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=25
 )
@@ -63,7 +65,7 @@ def pytest_runtest_call(item):
     yield
     taken = clock() - began
     marked = {"slow", "long", "live", "browser"} & {mark.name for mark in item.iter_markers()}
-    if taken > MOST_SECONDS * (1 if SLOW_FAILS else SHARED_CORE) and not marked and not LONG:
+    if taken > MOST_SECONDS * (1 if SLOW_FAILS else SHARED_CORE) and not (marked or LONG or COUNTED):
         pytest.fail(f"It takes {taken:.1f} s: make it faster, or mark it slow.", pytrace=False)
 
 
