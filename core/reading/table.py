@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -69,8 +70,8 @@ class RawTable:
     executions: CodedColumn
     #: Seconds, shape (n_rows,), NaN where missing; None where the file has no time.
     time: FloatArray | None
-    #: One array of shape (n_rows,) per feature of the mapping, in the file's units.
-    columns: tuple[FloatArray, ...]
+    #: One array of shape (n_rows,) per feature of the mapping, in the file's units; cleaning replaces them.
+    columns: list[FloatArray]
     #: One column per attribute of the mapping.
     attributes: tuple[CodedColumn, ...] = ()
     #: Shape (n_rows,): each row's number in the file; None where it is `first_row` + position.
@@ -99,21 +100,41 @@ class InvalidCellError(Exception):
     """A part has a cell that has to be reported."""
 
 
+class _Growing:
+    """A growing array: untouched room takes no memory, whereas the heap keeps that of many joined parts."""
+
+    def __init__(self, kind: type[np.generic]) -> None:
+        self._room, self._n = np.empty(0, dtype=kind), 0
+
+    def append(self, values: npt.NDArray[Any]) -> None:
+        end = self._n + len(values)
+        if end > len(self._room):
+            room = np.empty(max(end, 2 * self._n), dtype=self._room.dtype)
+            room[: self._n] = self._room[: self._n]
+            self._room = room
+        self._room[self._n : end] = values
+        self._n = end
+
+    def array(self) -> Any:
+        """Return a view of what was appended."""
+        return self._room[: self._n]
+
+
 @dataclass
 class _Texts:
     """A growing coded column."""
 
     known: dict[str, int] = field(default_factory=dict)
-    parts: list[IntArray] = field(default_factory=list)
+    codes: _Growing = field(default_factory=lambda: _Growing(np.int32))
 
     def add(self, cells: Cells) -> None:
         texts, codes = _code_texts(cells)
         stripped = [text.strip() for text in texts]
         new = [self.known.setdefault(text, len(self.known)) if text else -1 for text in stripped]
-        self.parts.append(np.array([*new, -1], dtype=np.int32)[codes])
+        self.codes.append(np.array([*new, -1], dtype=np.int32)[codes])
 
     def coded(self) -> CodedColumn:
-        return CodedColumn(_concatenate(self.parts, np.int32), tuple(self.known))
+        return CodedColumn(self.codes.array(), tuple(self.known))
 
 
 @dataclass
@@ -133,9 +154,8 @@ class TableBuilder:
         self.mapping.require(self.header)
         self._n = 0
         self._rows: list[IntArray | range] = []
-        self._numbers: dict[str, list[FloatArray]] = {
-            name: [] for name in (self.mapping.time, *(one.column for one in self.mapping.features)) if name
-        }
+        numbers = (self.mapping.time, *(one.column for one in self.mapping.features))
+        self._numbers = {name: _Growing(np.float64) for name in numbers if name}
         self._texts = {name: _Texts() for name in (*self.mapping.executions, *self.mapping.attributes)}
         self._units = {one.column: file_unit(one.unit_key) for one in self.mapping.features}
         self._flawed: dict[str, list[IntArray]] = {}
@@ -172,10 +192,10 @@ class TableBuilder:
         return RawTable(
             n_rows=self._n,
             executions=CodedColumn.joined(parts) if parts else CodedColumn.constant(name, self._n),
-            time=_concatenate(self._numbers[mapping.time], np.float64) if mapping.time is not None else None,
-            columns=tuple(_concatenate(self._numbers[one.column], np.float64) for one in mapping.features),
+            time=None if mapping.time is None else self._numbers[mapping.time].array(),
+            columns=[self._numbers[one.column].array() for one in mapping.features],
             attributes=tuple(self._texts[key].coded() for key in mapping.attributes),
-            rows=None if _are_consecutive(self._rows) else _concatenate(self._rows, np.int64),
+            rows=None if _are_consecutive(self._rows) else concatenate(self._rows, np.int64),
             first_row=int(first),
             rows_read=self._n + gone,
             problems=self.log.problems,
@@ -196,7 +216,7 @@ def _are_consecutive(parts: Sequence[IntArray | range]) -> bool:
     )
 
 
-def _concatenate(parts: list[Any], kind: type[np.generic]) -> Any:
+def concatenate(parts: list[Any], kind: type[np.generic]) -> Any:
     """Join parts to one array, and free them."""
     joined = np.concatenate(parts) if parts else np.empty(0, dtype=kind)
     parts.clear()

@@ -236,6 +236,24 @@ def test_series_with_times_of_their_own_take_no_time(make, tmp_path):
     assert size <= MOST_BYTES
 
 
+@pytest.mark.parametrize("is_response", [True, False], ids=["a response", "a series in each line"])
+def test_large_series_take_at_most_a_few_times_their_size(is_response, tmp_path):
+    times, values = np.arange(20_000) * 15 + 1_700_000_000, [0.123456789 * i for i in range(20_000)]
+    labels = [{"__name__": "container_cpu_usage_seconds_total", "pod": f"p{i}"} for i in range(15)]
+    if is_response:
+        samples = [[time, f"{value:.9f}"] for time, value in zip(times.tolist(), values, strict=True)]
+        result = [{"metric": one, "values": samples} for one in labels]
+        text = json.dumps({"data": {"result": result}})
+    else:
+        stamps = (1_000 * times).tolist()
+        found = [{"metric": one, "values": values, "timestamps": stamps} for one in labels]
+        text = "\n".join(map(json.dumps, found))
+    path = tmp_path / "t.json"
+    path.write_text(text)
+    _, size = cost_of(lambda: read_with_report(path))
+    assert size <= 5 * path.stat().st_size
+
+
 N = 1_000
 PARQUET = {
     "a long text, once": ({"kind": ["x" * 2_000_000] * N}, True),

@@ -28,7 +28,7 @@ def raw(names, time, *columns, attributes=()):
         n_rows=len(names),
         executions=CodedColumn(codes, tuple(known)),
         time=None if time is None else np.array(time, dtype=float),
-        columns=tuple(np.array(column, dtype=float) for column in columns),
+        columns=[np.array(column, dtype=float) for column in columns],
         attributes=attributes,
         rows_read=len(names),
     )

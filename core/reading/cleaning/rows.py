@@ -269,7 +269,7 @@ def _drop_empty_columns(work: WorkingTable) -> None:
         work.offsets, work.ids = np.zeros(1, dtype=np.int64), ()
         return
     kept_indices = [i for i, is_empty in enumerate(empty) if not is_empty]
-    work.columns = [work.columns[i] for i in kept_indices]
+    work.columns[:] = [work.columns[i] for i in kept_indices]
     work.features = tuple(work.features[i] for i in kept_indices)
     work.units = [work.units[i] for i in kept_indices]
 
@@ -356,7 +356,7 @@ class WorkingTable:
             codes=raw.executions.codes,
             names=raw.executions.names,
             time=raw.time if raw.time is not None else np.arange(raw.n_rows, dtype=np.float64),
-            columns=list(raw.columns),
+            columns=raw.columns,
             attributes=[one.codes for one in raw.attributes],
             features=tuple(mapping.feature(one) for one in mapping.features),
             units=[one.unit_key for one in mapping.features],

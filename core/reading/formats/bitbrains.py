@@ -94,7 +94,7 @@ def _with_cores(raw: RawTable, mapping: ColumnMapping) -> RawTable:
     if USED in mapping.columns:
         columns[USED] = _compute_cores(columns[PERCENT], columns[CORES])
         flawed[USED] = _merge_positions([flawed[name] for name in (PERCENT, CORES) if name in flawed])
-    return replace(raw, columns=tuple(columns[one.column] for one in mapping.features), flawed=flawed)
+    return replace(raw, columns=[columns[one.column] for one in mapping.features], flawed=flawed)
 
 
 def _merge_positions(cells: Sequence[np.ndarray]) -> np.ndarray:

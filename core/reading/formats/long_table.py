@@ -19,7 +19,6 @@ from core.reading.formats.csv import MAX_LINE, CsvSource
 from core.reading.formats.csv_dialect import EVIDENCE_ROWS
 from core.reading.formats.series_table import (
     SeriesTable,
-    code_names,
     gather_series,
     select_container_series,
     select_preview_rows,
@@ -303,23 +302,25 @@ def _pairs(
 
 def _table(long: RawTable, shape: _Shape) -> SeriesTable:
     """Pivot the rows of a file with one value per row."""
-    codes = [one.codes for one in long.attributes]
-    unique, inverse = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
+    codes = np.column_stack([one.codes for one in long.attributes])
+    unique, inverse = np.unique(codes, axis=0, return_inverse=True)
     texts = [
         tuple(one.names[code] if code >= 0 else "" for one, code in zip(long.attributes, row, strict=True))
         for row in unique
     ]
     row_keys = [(text[0], text[1:]) if shape.metric else ("", text) for text in texts]
     time = long.time if long.time is not None else np.zeros(long.n_rows)
-    pairs, left_out = _pairs(row_keys, shape, _find_spans(time, inverse.reshape(-1), len(unique)))
-    is_kept_kind = np.array([one in pairs for one in row_keys], bool)
-    is_kept = is_kept_kind[inverse.reshape(-1)]
-    kind_of_row = (np.cumsum(is_kept_kind) - 1)[inverse.reshape(-1)[is_kept]]
-    executions, metrics = (
-        code_names([pairs[one][i] for one in row_keys if one in pairs], kind_of_row) for i in (0, 1)
-    )
+    pairs, left_out = _pairs(row_keys, shape, _find_spans(time, inverse, len(unique)))
+    kept_kinds = [kind for kind, key in enumerate(row_keys) if key in pairs]
+    by_kind = np.argsort(inverse, kind="stable")
+    bounds = np.searchsorted(inverse[by_kind], np.arange(len(unique) + 1))
     rows = long.rows if long.rows is not None else np.arange(long.n_rows)
-    table = gather_series(executions, metrics, time[is_kept], long.columns[0][is_kept], rows[is_kept])
+
+    def load(i: int) -> tuple[FloatArray, FloatArray, IntArray]:
+        own = by_kind[bounds[kept_kinds[i]] : bounds[kept_kinds[i] + 1]]
+        return time[own], long.columns[0][own], rows[own]
+
+    table = gather_series([pairs[row_keys[kind]] for kind in kept_kinds], load)
     return replace(table, left_out=left_out)
 
 

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, count, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,6 +128,7 @@ MAX_SEARCHED_BYTES = 2**28
 _BLOCK, _OVERLAP, _FIRST_BYTES = 2**22, 2**14, 2_000
 _START = re.compile(rb'"metric"\s*:\s*(\{[^{}]*\})\s*,\s*"values?"\s*:\s*\[')
 _SAMPLE = re.compile(rb'\[\s*(\d+(?:\.\d+)?)\s*,\s*"([^"]*)"\s*\]')
+_FILLED = re.compile(r"\S")
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 
 
@@ -145,8 +146,9 @@ class PrometheusSource(Source):
         whole = len(data) < HEAD_BYTES
         text = decode_text(data)
         if whole or '"result' not in text:
-            data = data if whole else _whole_lines(read_head(path, MAX_BARE))
-            found = _series(_split_responses(decode_text(data), path), path)
+            data = data if whole else read_head(path, MAX_BARE)
+            lines = data if len(data) < MAX_BARE else data[: data.rfind(b"\n") + 1]
+            found = _series(_split_responses(decode_text(lines), path), path)
         else:
             found = _find_series(path)
         table = pivot_series(found, None)
@@ -166,50 +168,52 @@ class PrometheusSource(Source):
         """
         if progress is not None:
             progress(0.0, "Reading JSON")
-        with open_content(self.path) as stream:
-            data = stream.read(MAX_JSON + 1)
-        if len(data) > MAX_JSON:
-            raise InputError(
-                f"“{self.path.name}” has more than {MAX_JSON >> 30} GiB of JSON.",
-                "Ask Prometheus for a shorter time or fewer containers at once.",
-            )
-        series = _series(_split_responses(decode_text(data), self.path), self.path)
-        table = pivot_series(series, mapping)
+        table = pivot_series(_series(_split_responses(_read_whole(self.path), self.path), self.path), mapping)
         return table.raw(mapping, self.path.name, self.header)
 
 
-def _split_responses(text: str, path: Path) -> list[dict[str, Any]]:
-    """The responses in a file: one, a list of them, or one per line."""
+def _read_whole(path: Path) -> str:
+    with open_content(path) as stream:
+        data = stream.read(MAX_JSON + 1)
+    if len(data) > MAX_JSON:
+        raise InputError(
+            f"“{path.name}” has more than {MAX_JSON >> 30} GiB of JSON.",
+            "Ask Prometheus for a shorter time or fewer containers at once.",
+        )
+    return decode_text(data)
+
+
+def _split_responses(text: str, path: Path) -> list[Any]:
+    """The responses in a file: one, a list of them, or several documents, with `Series` in their places.
+
+    A series becomes arrays as soon as it is read: the lists of its samples take ten times their memory.
+    """
+    numbers = count(1)
+
+    def parse(entry: dict[str, Any]) -> Series | dict[str, Any]:
+        is_series = isinstance(entry.get("metric"), dict) or isinstance(entry.get("values"), list)
+        is_series = is_series and not {"data", "result"} & set(entry)
+        return _parse_series(entry, next(numbers), path) if is_series else entry
+
+    decoder, documents, end = json.JSONDecoder(object_hook=parse), list[Any](), 0
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as whole:
-        try:
-            data = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except (ValueError, RecursionError):
-            place = (
-                f"row {whole.lineno}, column {whole.colno}"
-                if isinstance(whole, json.JSONDecodeError)
-                else "row 1"
-            )
-            raise InputError(
-                f"“{path.name}” is not valid JSON: it breaks off at {place}.",
-                "Save it again as a whole; of several JSON documents, each on one line.",
-            ) from None
-    return data if isinstance(data, list) else [data]
-
-
-def _whole_lines(data: bytes) -> bytes:
-    """Of a text that was cut, what ends before the cut."""
-    return data if len(data) < MAX_BARE else data[: data.rfind(b"\n") + 1]
-
-
-def _is_series(answer: object) -> bool:
-    return isinstance(answer, dict) and "metric" in answer and not {"data", "result"} & set(answer)
+        while (start := _FILLED.search(text, end)) or not documents:
+            document, end = decoder.raw_decode(text, start.start() if start else end)
+            documents.append(document)
+    except (ValueError, RecursionError) as error:
+        place = "row 1"
+        if isinstance(error, json.JSONDecodeError):
+            place = f"row {error.lineno}, column {error.colno}"
+        raise InputError(
+            f"“{path.name}” is not valid JSON: it breaks off at {place}.",
+            "Save it again as a whole; of several JSON documents, each on one line.",
+        ) from None
+    return documents[0] if len(documents) == 1 and isinstance(documents[0], list) else documents
 
 
 def _series(answers: Sequence[object], path: Path) -> list[Series]:
-    if answers and all(map(_is_series, answers)):
-        bare = [_parse_series(entry, number, path) for number, entry in enumerate(answers, start=1)]
+    bare = [answer for answer in answers if isinstance(answer, Series)]
+    if bare and len(bare) == len(answers):
         return _with_samples(_blocks_joined(bare), path)
     parts: list[list[Series]] = []
     for answer in answers:
@@ -222,10 +226,9 @@ def _series(answers: Sequence[object], path: Path) -> list[Series]:
             )
         data = answer.get("data", answer)
         result = data.get("result") if isinstance(data, dict) else None
-        if not isinstance(result, list):
+        if not isinstance(result, list) or not all(isinstance(entry, Series) for entry in result):
             raise _unreadable_response(path)
-        before = sum(len(part) for part in parts)
-        parts.append([_parse_series(entry, before + i, path) for i, entry in enumerate(result, start=1)])
+        parts.append(result)
     return _with_samples(_distinguish(parts), path)
 
 
@@ -249,6 +252,8 @@ def _blocks_joined(found: Sequence[Series]) -> list[Series]:
             time=np.concatenate([one.time for one in same]),
             values=np.concatenate([one.values for one in same]),
         )
+        if len(same) > 1
+        else same[0]
         for same in blocks.values()
     ]
 
@@ -337,9 +342,9 @@ def _parse_first_samples(labels: dict[str, str], text: bytes) -> Series:
 def _select_rows(table: SeriesTable) -> IntArray:
     """The first rows, and the first of every metric."""
     rows_by_metric = {}
-    for metric, (start, end) in zip(table.metrics, pairwise(table.bounds.tolist()), strict=True):
-        places = table.places[start:end][np.isfinite(table.values[start:end])]
-        rows_by_metric[metric] = places[:ROWS_OF_METRIC].tolist()
+    for i, metric in enumerate(table.metrics):
+        filled = (rows[np.isfinite(values)].tolist() for rows, values in table.metric_cells(i))
+        rows_by_metric[metric] = list(islice(chain.from_iterable(filled), ROWS_OF_METRIC))
     first = set(range(min(SAMPLE_ROWS, len(table.time)))).union(*rows_by_metric.values())
     return np.array(select_preview_rows(sorted(first), rows_by_metric))
 

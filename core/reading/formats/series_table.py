@@ -11,20 +11,20 @@ from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.errors import InputError, format_names
 from core.reading.guessing.cpu_and_memory_columns import guess_other_role, guess_usage_role
 from core.reading.guessing.order import is_identity_name
-from core.reading.table import CodedColumn, RawTable
+from core.reading.table import CodedColumn, RawTable, concatenate
 from core.traces.model import Role
 from core.traces.validation import MAX_ROWS, problem
 from core.units import TIME_FACTORS, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 
     from core.reading.cleaning.rows import Mask
     from core.reading.mapping import ColumnMapping
@@ -342,37 +342,41 @@ class Series:
 class SeriesTable:
     """Rows by container and time, with a value in the columns of some metrics.
 
-    A metric may have times of its own, so that most cells are empty; only `values` with a cell are stored,
-    metric by metric: `bounds` are the limits of each metric's values, shape (n_metrics + 1,), and `places`
-    the row of each value. `merged` are rows whose value another one replaced, `left_out` reports omitted
-    series.
+    A metric may have times of its own, so that most cells are empty; only those with a value are stored, in
+    `blocks` of rows and there metric by metric: values, their rows, and the limits of each metric's, shape
+    (n_metrics + 1,). `merged` are rows whose value another one replaced, `left_out` reports omitted series.
     """
 
     executions: CodedColumn
     time: FloatArray
-    metrics: tuple[str, ...]
-    values: FloatArray
-    places: IntArray
-    bounds: IntArray
     rows: IntArray
     merged: IntArray
+    metrics: tuple[str, ...]
+    blocks: tuple[tuple[FloatArray, IntArray, IntArray], ...]
     left_out: tuple[Problem, ...] = ()
+
+    def metric_cells(self, metric: int) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield rows, and the values of a metric by its position in them."""
+        for values, places, bounds in self.blocks:
+            part = slice(bounds[metric], bounds[metric + 1])
+            yield places[part], values[part]
 
     def column(self, metric: int) -> FloatArray:
         """Return the values of a metric by its position, shape (n_rows,), NaN in empty cells."""
-        part = slice(self.bounds[metric], self.bounds[metric + 1])
         column = np.full(len(self.time), np.nan)
-        column[self.places[part]] = self.values[part]
+        for rows, values in self.metric_cells(metric):
+            column[rows] = values
         return column
 
     def cells(self, rows: IntArray) -> FloatArray:
         """Return the values of all metrics in some rows, shape (n_metrics, n_selected)."""
         position = np.full(len(self.time), -1)
         position[rows] = np.arange(len(rows))
-        column, metric = position[self.places], np.repeat(np.arange(len(self.metrics)), np.diff(self.bounds))
-        is_selected = column >= 0
         cells = np.full((len(self.metrics), len(rows)), np.nan)
-        cells[metric[is_selected], column[is_selected]] = self.values[is_selected]
+        for values, places, bounds in self.blocks:
+            column, metric = position[places], np.repeat(np.arange(len(self.metrics)), np.diff(bounds))
+            is_selected = column >= 0
+            cells[metric[is_selected], column[is_selected]] = values[is_selected]
         return cells
 
     def raw(
@@ -407,7 +411,7 @@ class SeriesTable:
             if mapping.execution
             else CodedColumn.constant(name.partition(".")[0], n),
             time=time if mapping.time else None,
-            columns=tuple(columns),
+            columns=columns,
             rows=rows,
             rows_read=n if long is None else long.rows_read - long.n_rows + n,
             problems=(
@@ -469,58 +473,74 @@ def _hold_last(values: FloatArray, starts: IntArray) -> FloatArray:
     return np.where(place >= starts, values[place], np.nan)
 
 
-def pivot_series(series: Sequence[Series], mapping: ColumnMapping | None) -> SeriesTable:
-    """Bring series together by container and time."""
+def pivot_series(series: list[Series], mapping: ColumnMapping | None) -> SeriesTable:
+    """Bring series together by container and time; the list is emptied, which frees them one by one."""
     metrics = [one.labels.get("__name__") or one.metric for one in series]
     labels = [{k: v for k, v in one.labels.items() if k != "__name__"} for one in series]
     spans = [tuple(one.time[[0, -1]].tolist()) if len(one.time) else (np.nan, np.nan) for one in series]
     found = select_container_series(labels, metrics, spans)
-    series, pairs = [series[i] for i in found.positions], found.names
-    lengths = [len(one.time) for one in series]
-    time = np.concatenate([one.time for one in series])
+    selected = {i: series[position] for i, position in enumerate(found.positions)}
+    series.clear()
+    first_rows = np.cumsum([1, *(len(one.time) for one in selected.values())])
     scale = TIME_FACTORS.get(mapping.time_unit, 1.0) if mapping is not None else 1.0
-    values = np.concatenate([one.values for one in series])
-    rows = np.arange(1, len(time) + 1)
-    which = np.repeat(np.arange(len(pairs)), lengths)
-    executions, columns = (code_names([pair[i] for pair in pairs], which) for i in (0, 1))
-    return replace(gather_series(executions, columns, time * scale, values, rows), left_out=found.problems)
+
+    def load(i: int) -> tuple[FloatArray, FloatArray, IntArray]:
+        one = selected.pop(i)
+        return one.time * scale, one.values, np.arange(first_rows[i], first_rows[i + 1])
+
+    return replace(gather_series(found.names, load), left_out=found.problems)
 
 
-def code_names(names: Sequence[str], which: IntArray) -> CodedColumn:
-    """Return names as a coded column."""
-    containers_by_pod: dict[str, int] = {}
-    codes = np.array(
-        [containers_by_pod.setdefault(name, len(containers_by_pod)) for name in names], dtype=np.int64
-    )
-    return CodedColumn(codes[which], tuple(containers_by_pod))
+BLOCK_SAMPLES = 2**18
+"""Samples that are gathered at once: whole executions, so that sorting them takes little memory."""
 
 
 def gather_series(
-    executions: CodedColumn, metrics: CodedColumn, time: FloatArray, values: FloatArray, rows: IntArray
+    names: Sequence[tuple[str, str]], load: Callable[[int], tuple[FloatArray, FloatArray, IntArray]]
 ) -> SeriesTable:
-    """Return one row per container and time, with the later of two values of a metric."""
-    order = np.lexsort((time, executions.codes))
-    owner, moment = executions.codes[order], time[order]
+    """Return one row per container and time, with the later of two values of a metric.
+
+    `names` are the execution and the metric of each series; `load` returns the times, values and row numbers
+    of one by its position, and is called once for each.
+    """
+    positions: dict[str, list[int]] = {}
+    for i, (execution, _) in enumerate(names):
+        positions.setdefault(execution, []).append(i)
+    metrics = {metric: code for code, metric in enumerate(dict.fromkeys(metric for _, metric in names))}
+    blocks, parts = list[tuple[Any, ...]](), list[tuple[Any, ...]]()
+    n_samples = n_rows = 0
+    for code, of_execution in enumerate(positions.values()):
+        for i in of_execution:
+            time, values, rows = load(i)
+            codes = (np.full(len(time), one, np.int32) for one in (code, metrics[names[i][1]]))
+            parts.append((*codes, time, values, rows))
+            n_samples += len(time)
+        if n_samples >= BLOCK_SAMPLES or code + 1 == len(positions):
+            blocks.append(_gather_block(parts, n_rows, len(metrics)))
+            parts, n_samples, n_rows = [], 0, n_rows + len(blocks[-1][0])
+    kinds: tuple[type[Any], ...] = (np.int32, np.float64, np.int64, np.int64)
+    owner, time, rows, merged = (concatenate([one[i] for one in blocks], kinds[i]) for i in range(len(kinds)))
+    cells = tuple(one[len(kinds) :] for one in blocks)
+    return SeriesTable(CodedColumn(owner, tuple(positions)), time, rows, merged, tuple(metrics), cells)
+
+
+def _gather_block(parts: Sequence[tuple[Any, ...]], first_row: int, n_metrics: int) -> tuple[Any, ...]:
+    """Return the arrays of `SeriesTable` for the samples of whole executions."""
+    executions, metrics, time, values, rows = map(np.concatenate, zip(*parts, strict=True))
+    order = np.lexsort((time, executions))
+    owner, moment = executions[order], time[order]
     new = np.ones(len(order), dtype=bool)
     new[1:] = (np.diff(owner) != 0) | (np.diff(moment) != 0)
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.cumsum(new) - 1
-    cells = metrics.codes * np.int64(new.sum()) + place
-    by_cell = np.argsort(cells, kind="stable")
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.cumsum(new) - 1 + first_row
+    by_cell = np.lexsort((place, metrics))
     # the last of several values in one cell replaces the others
-    is_last = np.ones(len(cells), dtype=bool)
-    is_last[:-1] = np.diff(cells[by_cell]) != 0
+    is_last = np.ones(len(order), dtype=bool)
+    is_last[:-1] = (np.diff(metrics[by_cell]) != 0) | (np.diff(place[by_cell]) != 0)
     kept = by_cell[is_last]
-    return SeriesTable(
-        CodedColumn(owner[new], executions.names),
-        moment[new],
-        metrics.names,
-        values[kept],
-        place[kept],
-        np.searchsorted(metrics.codes[kept], np.arange(len(metrics.names) + 1)),
-        rows[order][new],
-        rows[by_cell[~is_last]],
-    )
+    bounds = np.searchsorted(metrics[kept], np.arange(n_metrics + 1))
+    merged = rows[by_cell[~is_last]]
+    return owner[new], moment[new], rows[order][new], merged, values[kept], place[kept], bounds
 
 
 MAX_PREVIEW_CELLS, MIN_PREVIEW_ROWS, ROWS_OF_METRIC = 200_000, 20, 10

@@ -20,7 +20,7 @@ from core.errors import InputError, format_names
 from core.reading.formats.base import Format
 from core.reading.formats.csv import CsvSource
 from core.reading.formats.long_table import PivotedTable, check_written, parse_legend, preview_rows
-from core.reading.formats.series_table import code_names, gather_series, select_container_series
+from core.reading.formats.series_table import gather_series, select_container_series
 from core.reading.guessing.column_names import MAX_NAME_LENGTH, score_cpu_name, score_memory_name
 from core.reading.guessing.cpu_and_memory_columns import guess_other_role
 from core.reading.guessing.order import is_identity_name
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from core.reading.formats.base import FileStart
     from core.reading.table import RawTable
+    from core.traces.model import FloatArray, IntArray
     from core.traces.validation import Problem
 
 _TIMES = ("time", "timestamp", "datetime", "date", "_time")
@@ -298,21 +299,14 @@ class WideSource(PivotedTable):
             ),
             progress,
         )
-        n = wide.n_rows
-        which = np.repeat(np.arange(len(self.series)), n)
-        executions, metrics = (code_names([pair[i] for _, pair in self.series], which) for i in (0, 1))
-        time = wide.time if wide.time is not None else np.arange(n, dtype=np.float64)
-        rows = wide.rows if wide.rows is not None else np.arange(n) + wide.first_row
-        all_names = len(self.series)
-        values = np.concatenate(wide.columns)
-        is_present = np.isfinite(values)  # a container that does not run has empty cells
-        table = gather_series(
-            type(executions)(executions.codes[is_present], executions.names),
-            type(metrics)(metrics.codes[is_present], metrics.names),
-            np.tile(time, all_names)[is_present],
-            values[is_present],
-            np.tile(rows, all_names)[is_present],
-        )
+        time = wide.time if wide.time is not None else np.arange(wide.n_rows, dtype=np.float64)
+        rows = wide.rows if wide.rows is not None else np.arange(wide.n_rows) + wide.first_row
+
+        def load(i: int) -> tuple[FloatArray, FloatArray, IntArray]:
+            is_present = np.isfinite(wide.columns[i])  # a container that does not run has empty cells
+            return time[is_present], wide.columns[i][is_present], rows[is_present]
+
+        table = gather_series([names for _, names in self.series], load)
         return replace(table, left_out=self.left_out).raw(mapping, self.path.name, self.header, wide)
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from core.errors import InputError
 from core.reading import inspect_file, read_traces, read_with_report
-from core.reading.formats import prometheus
+from core.reading.formats import prometheus, series_table
 from core.reading.formats.prometheus import PrometheusSource
 from core.reading.mapping import ColumnMapping, MappedColumn
-from core.traces.model import Role
+from core.traces.model import Role, fingerprint
 from tests.reading.layouts.files import of, write
 
 
@@ -152,6 +152,25 @@ BARE = [
 ]
 TIMES = [[1_700_000_000 + 15 * i for i in range(6)], [1_700_000_000, 1_700_000_015, 1_700_000_030],
          [1_700_000_045, 1_700_000_060, 1_700_000_075]]  # fmt: skip
+
+
+def test_rows_are_the_same_whether_containers_are_gathered_together_or_one_by_one(tmp_path, monkeypatch):
+    cpu = "container_cpu_usage_seconds_total"
+    memory = "container_memory_usage_bytes"
+    seconds = {"b": [3, 6, 9, 12, 12], "a": [1, 2, 3, 4], "c": [5, 5, 6]}
+    found = [
+        series(metric, pod, [[min(15 * i, 45), str(value)] for i, value in enumerate(values)])
+        for metric, pods in ((cpu, "bac"), (memory, "cba"))
+        for pod, values in ((pod, seconds[pod]) for pod in pods)
+    ]
+    path = write(tmp_path, "a.json", json.dumps(answer(found)))
+    together, report = read_with_report(path)
+    monkeypatch.setattr(series_table, "BLOCK_SAMPLES", 1)
+    one_by_one, same_report = read_with_report(path)
+    assert together.ids == ("b", "a", "c")
+    assert "duplicate_time" in {one.kind for one in report.problems}  # the last of container b
+    assert fingerprint(one_by_one) == fingerprint(together)
+    assert same_report == report
 
 
 def exported():
