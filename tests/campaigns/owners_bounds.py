@@ -132,8 +132,9 @@ class BoundsWatch(threading.Thread):
 
 def _runs(folder: Path) -> bool:
     """Whether a program runs in a control group: runc limits a group before it lets the program begin."""
-    names = [Path(f"/proc/{pid}/comm").read_text() for pid in (folder / "cgroup.procs").read_text().split()]
-    return bool(names) and not any(name.startswith("runc") for name in names)
+    pids = (folder / "cgroup.procs").read_text().split()
+    commands = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids]
+    return bool(commands) and not any(command.startswith(b"runc\0init") for command in commands)
 
 
 def _cores(version: int, folder: Path) -> float:
