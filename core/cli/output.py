@@ -144,8 +144,8 @@ def store_check(result: StoreCheck) -> None:
         console.print(
             f"[bold]{finding.about} {plain(finding.id)}[/]: {plain(finding.sentence)}", highlight=False
         )
-    looked = ", ".join(f"{count:,} {name}" for name, count in result.checked.items())
-    headline = f"{len(result.findings):,} contradictions" if result.findings else "No contradictions"
+    looked = ", ".join(plural(count, name.removesuffix("s")) for name, count in result.checked.items())
+    headline = plural(len(result.findings), "contradiction") if result.findings else "No contradictions"
     console.print(f"{headline} in {looked}.", highlight=False)
 
 

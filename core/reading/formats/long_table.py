@@ -314,7 +314,7 @@ def _table(long: RawTable, shape: _Shape) -> SeriesTable:
     kept_kinds = [kind for kind, key in enumerate(row_keys) if key in pairs]
     by_kind = np.argsort(inverse, kind="stable")
     bounds = np.searchsorted(inverse[by_kind], np.arange(len(unique) + 1))
-    rows = long.rows if long.rows is not None else np.arange(long.n_rows)
+    rows = long.rows if long.rows is not None else np.arange(long.n_rows) + long.first_row
 
     def load(i: int) -> tuple[FloatArray, FloatArray, IntArray]:
         own = by_kind[bounds[kept_kinds[i]] : bounds[kept_kinds[i] + 1]]

@@ -416,3 +416,14 @@ def test_a_container_that_was_started_again_is_doubted(tmp_path):
     ]
     _, report = read_with_report(write(tmp_path, "again.json", json.dumps(answer(parts))))
     assert "unclear_label" in {one.kind for one in report.harmful}
+
+
+def test_a_row_of_a_long_table_is_named_by_its_number_in_the_file(tmp_path):
+    path = tmp_path / "long.csv"
+    lines = [
+        f"container_memory_working_set_bytes,a,{1_700_000_000 + 15 * i},{-5 if i == 3 else 1e8}"
+        for i in range(8)
+    ]
+    path.write_text("\n".join(["metric,container,timestamp,value", *lines]) + "\n")
+    _, report = read_with_report(path)
+    assert [one.row for one in report.problems if one.kind == "negative"] == [5]
