@@ -21,9 +21,9 @@ import pandas as pd
 
 from core.bootstrap import open_workspace, worker_for
 from core.config import load_settings
-from core.engines.docker_host import ContainerCreation, Limits
 from core.engines.docker_host.host import Host
 from core.engines.errors import HostLost
+from core.engines.run import ContainerCreation
 from core.errors import ConflictError
 from core.files.phase_models.archive import save_model
 from core.jobs.catalogue import CATALOGUE
@@ -173,10 +173,10 @@ def _run_lanes(
     while waiting or running:
         if waiting and len(running) < LANES and time.monotonic() >= may_start:
             name, workload, number = waiting.pop(0)
-            limits = Limits().with_memory(round(workload.memory * MIB)) if workload.leak else Limits()
+            memory = round(workload.memory * MIB) if workload.leak else None
             # a running job's data are in memory: nothing of an earlier try is of use
             container = host.create(
-                ContainerCreation(name, workload.image, workload.command(number), limits=limits)
+                ContainerCreation(name, workload.image, workload.command(number), memory=memory)
             )
             host.start(container)
             running[name] = (container, workload, time.time())

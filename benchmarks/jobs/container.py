@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from core.engines.docker_host.agent import FOLDER_IN_CONTAINER, FOLDER_VARIABLE, AgentFolder
+from core.engines.run.agent import FOLDER_IN_CONTAINER, FOLDER_VARIABLE, AgentFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

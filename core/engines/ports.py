@@ -54,8 +54,18 @@ class Limits(Protocol):
     def with_cores(self, cores: float | None) -> Limits:
         """These limits with at most `cores` cores."""
 
+    @property
+    def weight(self) -> float:
+        """Its weight while cores are scarce; 1 is usual."""
+
     def with_memory(self, memory: int | None) -> Limits:
         """These limits with at most `memory` bytes."""
+
+    def with_weight(self, weight: float) -> Limits:
+        """These limits with a weight."""
+
+    def agrees(self, other: Any, cores: float) -> bool:
+        """Whether both have the same effect on a machine of `cores` cores."""
 
     def to_dict(self) -> Mapping[str, Any]:
         """Return plain values for a database or a file; `SteeredHost.read_limits` reads them."""
@@ -97,8 +107,15 @@ class Container(Protocol):
         """Its resource limits."""
 
     @property
+    def created(self) -> float:
+        """Unix seconds of its creation."""
+
+    @property
     def started(self) -> float:
         """Unix seconds of its last start, or 0."""
+
+    def processors(self, cores: int) -> frozenset[int]:
+        """Numbers of the processors that it may use on a host with so many."""
 
     @property
     def running(self) -> bool:

@@ -7,7 +7,7 @@ the next one finds it by its label. So a job never has a second container, whate
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from core.engines.ports import LiveEngine, SteeredHost
 
@@ -57,6 +57,10 @@ class Outcome:
 
     done: bool
     why: str
+
+
+STOPPED_EARLY: Final = Outcome(False, "It was stopped before it had finished.")
+"""The end of a program that ends itself when it is asked to, with exit code 0."""
 
 
 class QueueingEngine(LiveEngine, Protocol):

@@ -2,17 +2,21 @@
 
 import pytest
 
-from core.engines.docker_host import ContainerCreation, Limits
+from core.engines.docker_host import Limits
+from core.engines.docker_host.host import creation_body
+from core.engines.run import ContainerCreation
 
 
 def test_a_container_has_no_network_and_no_ports_unless_it_is_given_some():
-    body = ContainerCreation("mine", "image").body()
+    body = creation_body(ContainerCreation("mine", "image"), Limits())
     assert (body["HostConfig"]["NetworkMode"], "PortBindings" in body["HostConfig"]) == ("none", False)
     assert "ExposedPorts" not in body
 
 
 def test_ports_are_published_on_the_loopback_address_only():
-    body = ContainerCreation("mine", "image", network="bridge", ports={"6006": "80", "6007": "80"}).body()
+    body = creation_body(
+        ContainerCreation("mine", "image", network="bridge", ports={"6006": "80", "6007": "80"}), Limits()
+    )
     assert body["ExposedPorts"] == {"80/tcp": {}}
     assert body["HostConfig"]["PortBindings"] == {
         "80/tcp": [{"HostIp": "127.0.0.1", "HostPort": "6006"}, {"HostIp": "127.0.0.1", "HostPort": "6007"}]
@@ -28,5 +32,5 @@ def test_ports_are_published_on_the_loopback_address_only():
     ],
 )
 def test_a_limit_is_asked_for_in_the_spelling_that_it_has(limits, asked):
-    body = ContainerCreation("mine", "image", limits=limits).body()["HostConfig"]
+    body = creation_body(ContainerCreation("mine", "image"), limits)["HostConfig"]
     assert {key: body[key] for key in ("NanoCpus", "CpuQuota", "CpuPeriod") if key in body} == asked

@@ -1,6 +1,6 @@
 """How often the logs of containers are requested."""
 
-from core.engines.docker_host.start import LogReadings
+from core.engines.run.start import LogReadings
 
 
 class _Host:

@@ -7,20 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.engines.docker_host.agent import (
+from core.engines.docker_host.connection import Address, parse_addresses
+from core.engines.docker_host.containers import parse_container, parse_cpus, parse_host, parse_time
+from core.engines.docker_host.events import parse_event
+from core.engines.docker_host.host import creation_body
+from core.engines.docker_host.limits import Limits
+from core.engines.docker_host.reading import parse_logs
+from core.engines.run import ContainerCreation
+from core.engines.run.agent import (
     AgentFolder,
     AgentReadings,
     AgentReport,
     parse_report,
     parse_request,
 )
-from core.engines.docker_host.connection import Address, parse_addresses
-from core.engines.docker_host.containers import parse_container, parse_cpus, parse_host, parse_time
-from core.engines.docker_host.events import parse_event
-from core.engines.docker_host.host import ContainerCreation
-from core.engines.docker_host.job import LiveJob
-from core.engines.docker_host.limits import Limits
-from core.engines.docker_host.reading import parse_logs
+from core.engines.run.job import LiveJob
 from core.engines.values import EngineKey, has_label
 from core.errors import SettingsError
 
@@ -112,10 +113,18 @@ def test_an_engine_is_told_from_every_other_by_its_id_and_its_folder():
 
 def test_a_new_container_always_carries_the_label_and_never_nano_cpus():
     limits = Limits().with_cores(0.5).with_memory(1 << 20)
-    body = ContainerCreation("n", "i", ("run",), {"x": "y"}, {"A": "1"}, limits, "1", {"/a": "/b"}).body()
+    creation = ContainerCreation(
+        "n", "i", ("run",), {"x": "y"}, {"A": "1"}, cpus=(0, 1), volumes={"/a": "/b"}
+    )
+    body = creation_body(creation, limits)
     host = body["HostConfig"]
     assert body["Labels"] == {"phasedock": "", "x": "y"}
-    assert (body["Cmd"], body["Env"], host["Binds"], host["CpusetCpus"]) == (["run"], ["A=1"], ["/a:/b"], "1")
+    assert (body["Cmd"], body["Env"], host["Binds"], host["CpusetCpus"]) == (
+        ["run"],
+        ["A=1"],
+        ["/a:/b"],
+        "0,1",
+    )
     assert (host["CpuQuota"], host["CpuPeriod"], host["Memory"], host["MemorySwap"]) == (
         50_000,
         0,
@@ -123,7 +132,7 @@ def test_a_new_container_always_carries_the_label_and_never_nano_cpus():
         2 << 20,
     )
     assert "NanoCpus" not in host
-    assert "Cmd" not in ContainerCreation("n", "i").body()
+    assert "Cmd" not in creation_body(ContainerCreation("n", "i"), Limits())
 
 
 def test_events():

@@ -10,9 +10,9 @@ import pytest
 
 from core.engines.docker_host import Container, Limits, cgroups
 from core.engines.docker_host.cgroups import CgroupReader, ControlGroup
-from core.engines.docker_host.docker_engine import _worker
-from core.engines.docker_host.job import DockerWorker, LiveJob
-from core.engines.docker_host.shared_state import SharedState
+from core.engines.run.engine import _worker
+from core.engines.run.job import LiveJob, Node
+from core.engines.run.shared_state import SharedState
 from core.engines.values import Counters, FollowOptions, HostInfo
 from core.experiments.learning import Learning
 from core.experiments.outcome import Outcome
@@ -148,9 +148,9 @@ def test_what_was_not_measured_is_unknown_to_policies(source, missing, tmp_path,
     readings, _ = read_twice(source, missing, tmp_path)
     info = HostInfo("h", 2.0, 10_000, "", 2, local=True)
     host = SimpleNamespace(name="h", info=lambda: info)
-    worker = DockerWorker("w", host)
+    worker = Node("w", host)
     shared = SharedState([worker], [], tmp_path, lambda: None, None, False, FollowOptions())
-    monkeypatch.setattr("core.engines.docker_host.shared_state._MIN_INTERVAL", 0.0)
+    monkeypatch.setattr("core.engines.run.shared_state._MIN_INTERVAL", 0.0)
     for counters in readings:
         shared.record_usage(host, {ID: CONTAINER}, counters)
     observed = _worker(shared, worker)
@@ -171,7 +171,7 @@ def test_what_was_not_measured_is_unknown_to_policies(source, missing, tmp_path,
 def test_usage_of_a_worker_is_unknown_before_two_readings(tmp_path):
     info = HostInfo("h", 2.0, 10_000, "", 2, local=True)
     host = SimpleNamespace(name="h", info=lambda: info)
-    worker = DockerWorker("w", host)
+    worker = Node("w", host)
     shared = SharedState([worker], [], tmp_path, lambda: None, None, False, FollowOptions())
     assert (_worker(shared, worker).used, _worker(shared, worker).memory_used) == (None, None)
     shared.record_usage(host, {ID: CONTAINER}, {ID: api(1, (), tmp_path)})

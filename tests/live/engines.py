@@ -4,7 +4,8 @@ import time
 from contextlib import ExitStack, contextmanager
 from math import inf
 
-from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host, PlannedJob, has_label
+from core.engines.docker_host import Address, Host, has_label
+from core.engines.run import Node, PlannedJob, RunEngine
 
 MARK = "phasedock.test.engine"
 """The label of containers that are there already, as other people's would be."""
@@ -46,8 +47,8 @@ def opened(url, folder, *jobs, cpus=((0,), (1,)), **more):
     """An engine over sets of processors of one host; everything of it is gone afterwards."""
     with ExitStack() as stack:
         host = stack.enter_context(Host(Address("local", url)))
-        workers = [DockerWorker(f"worker-{n}", host, each) for n, each in enumerate(cpus)]
-        engine = DockerEngine(workers, jobs, folder=folder, **more)
+        workers = [Node(f"worker-{n}", host, each) for n, each in enumerate(cpus)]
+        engine = RunEngine(workers, jobs, folder=folder, **more)
         stack.callback(engine.close)
         yield engine
 

@@ -54,6 +54,10 @@ class DemoLimits:
         """These limits with a weight."""
         return replace(self, weight=weight)
 
+    def agrees(self, other: DemoLimits, cores: float) -> bool:
+        """Whether both allow the same on a machine of `cores` cores."""
+        return self == other
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dictionary for JSON."""
         return asdict(self)
@@ -76,6 +80,15 @@ class DemoContainer:
     ending: Ending = field(default_factory=Ending)
     started: float = 0.0
     unreadable: str = ""
+
+    @property
+    def created(self) -> float:
+        """Unix seconds of its creation, which is its start."""
+        return self.started
+
+    def processors(self, cores: int) -> frozenset[int]:
+        """Return all processors."""
+        return frozenset(range(cores))
 
     @property
     def running(self) -> bool:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from hashlib import sha256
 from itertools import islice
 from math import inf
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from core.engines.demo.containers import DemoContainer, DemoLimits, DemoReadings, make_container, make_id
 from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
+from core.engines.run.keeper import MemoryKeeper
 from core.engines.submitted import Outcome
-from core.engines.values import MANAGED, Counters, EngineKey, HostInfo
-from core.simulation.replay import DONE, KILLED, STOPPED, Replay, ReplayedJob, is_short
+from core.engines.values import JOB, MANAGED, SUBMISSION, Counters, EngineKey, HostInfo
+from core.simulation.replay import DONE, KILLED, STOPPED, Replay, ReplayedJob, Submitted, is_short
 from core.units import format_bytes
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
     from core.engines.demo.world import DemoWorld, ReplayMoment
     from core.engines.ports import Container, HostAddress, Keeper
+    from core.engines.run.host import ContainerCreation, HostEvent
     from core.scheduling.model import Reading
-    from core.simulation.replay import Recording, Submitted
+    from core.simulation.replay import ReplayPlan
 
 ENGINE_ID: Final = "phasedock-demo"
 """The demo's id, the same in every workspace; the ids of its containers differ between replays."""
@@ -41,15 +43,6 @@ _PERIODS: Final = 10.0
 """Periods of a quota per second, the kernel's default."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayEnding:
-    """The end of a replayed job, for a policy that followed it."""
-
-    outcome: str
-    job: ReplayedJob
-    recording: Recording
-
-
 class DemoHost:
     """The replay behind the ports of a host."""
 
@@ -62,7 +55,7 @@ class DemoHost:
     ) -> None:
         self.address = address
         self.world = world
-        self.keeper = keeper
+        self.keeper: Keeper = keeper or MemoryKeeper()
         self._guard = guard
         self._containers: dict[str, DemoContainer] = {}
         self._present: ReplayMoment | None = None
@@ -144,10 +137,21 @@ class DemoHost:
         )
 
     def logs_since(self, container: str, since: float, lines: int = 400) -> list[tuple[float, str]]:
-        """Return Unix seconds and text of a container's log lines after `since`."""
+        """Return Unix seconds and text of a container's log lines after `since`, one for each step."""
         listed = (each for each in self.containers(running_only=False) if each.id == container)
-        printed = self.printed(next(listed, None) or self.inspect(container))
-        return [(at, f"loss={value:g}") for at, value in printed if at > since][-lines:]
+        job = _find(self.present, next(listed, None) or self.inspect(container))
+        if job is None:
+            return []
+        present, recording = self.present, self.world.plan.recording(job)
+        printed = dict(recording.values_at(job.left))
+        texts = [
+            (
+                present.unix(at),
+                f"step {step}/{recording.steps}" + (f" loss={printed[at]!r}" if at in printed else ""),
+            )
+            for step, at in enumerate(job.left, 1)
+        ]
+        return [(at, text) for at, text in texts if at > since][-lines:]
 
     def printed(self, container: DemoContainer) -> list[Reading]:
         """Return Unix seconds and losses of a job when it was last advanced."""
@@ -157,15 +161,6 @@ class DemoHost:
             return []
         lines = self.world.plan.recording(job).values_at(job.left)
         return [(present.unix(at), value) for at, value in lines]
-
-    def ending(self, container: DemoContainer) -> ReplayEnding | None:
-        """Return how a job ended by the last look; None while it runs or once it is forgotten."""
-        job = _find(self.present, container)
-        return (
-            None
-            if job is None or not job.outcome
-            else ReplayEnding(job.outcome, job, self.world.plan.recording(job))
-        )
 
     def job(self, container: DemoContainer) -> ReplayedJob | None:
         """Return a container's running job when it was last advanced; None after its end."""
@@ -185,14 +180,13 @@ class DemoHost:
         """Return the limits that `DemoLimits.to_dict` wrote."""
         return DemoLimits(**plain)
 
-    def set_limits(self, container: str, limits: DemoLimits) -> DemoLimits:
-        """Save a container's limits, then change them."""
+    def set_limits(self, container: str, limits: DemoLimits, hold: bool = True) -> DemoLimits:
+        """Change a container's limits; `hold`: save those that it had before."""
         now = self._require_selected(container)
-        if self.keeper is None:
-            raise self._selection_error(now)
         if now.limits != limits:
             self._refuse_too_little(now, limits)
-            self.keeper.keep(self.key(), now.id, now.limits.to_dict(), limits.to_dict())
+            if hold:
+                self.keeper.keep(self.key(), now.id, now.limits.to_dict(), limits.to_dict())
             try:
                 self._give(now, limits)
             except ContainerGone:
@@ -202,8 +196,8 @@ class DemoHost:
 
     def restore(self, container: str) -> bool:
         """Restore and forget the saved limits; only forget them if the container has ended."""
-        saved_limits = None if self.keeper is None else self.keeper.saved_limits(self.key(), container)
-        if self.keeper is None or saved_limits is None:
+        saved_limits = self.keeper.saved_limits(self.key(), container)
+        if saved_limits is None:
             return False
         try:
             self._give(self.inspect(container), self.read_limits(saved_limits))
@@ -221,7 +215,7 @@ class DemoHost:
         """Resume a container's job."""
         self._change_job(self._require_selected(container), paused=False)
 
-    def stop(self, container: str) -> None:
+    def stop(self, container: str, grace: float = 0.0) -> None:
         """End a container's job."""
         self._change(self._require_selected(container), self._stop_job)
 
@@ -239,19 +233,32 @@ class DemoHost:
             self.stop(match.id)
         self._update_containers(self.world.change(lambda now: now.replay.without(match.number)))
 
-    def start(self, submitted: Submitted, limits: DemoLimits, first: DemoLimits) -> DemoContainer:
-        """Start a submitted job."""
+    def new_limits(self, cores: float | None, weight: float, memory: int | None) -> DemoLimits:
+        """Return limits of a job that is created here."""
+        return DemoLimits(None, memory).with_cores(cores).with_weight(weight)
+
+    def create(self, creation: ContainerCreation) -> str:
+        """Begin to replay a recording for a submitted job; return its container's id.
+
+        It runs at once, and `start` has nothing to do: what can be restored is saved in the same step.
+        """
+        submitted = choose_recording(creation, self.world.plan)
+        first = self.new_limits(None, 1.0, creation.memory).to_dict()
+        memory = None if creation.memory is None else float(creation.memory)
 
         def begin(now: ReplayMoment) -> Replay:
-            if self.keeper is not None:
-                self.keeper.keep(self.key(), make_id(now.world, now.replay.begun), first.to_dict())
-            memory = limits.memory_bytes
-            return now.replay.with_submitted(
-                submitted, limits.cores, limits.weight, None if memory is None else float(memory)
-            )
+            self.keeper.keep(self.key(), make_id(now.world, now.replay.begun), first)
+            return now.replay.with_submitted(submitted, creation.cores, creation.weight, memory)
 
         present = self._update_containers(self.world.change(begin))
-        return self._containers[make_id(present.world, present.replay.begun - 1)]
+        return make_id(present.world, present.replay.begun - 1)
+
+    def start(self, container: str) -> None:
+        """Do nothing: a created container runs."""
+
+    def events(self, callback: Callable[[HostEvent], None]) -> Callable[[], None]:
+        """Follow nothing: whoever looks sees what has happened."""
+        return lambda: None
 
     def has_image(self, image: str) -> bool:
         """Return True: a recording is replayed for any image."""
@@ -259,8 +266,13 @@ class DemoHost:
 
     def outcome(self, container: str) -> Outcome | None:
         """Return how a container's job ended; None while it runs."""
-        ending = self.ending(self.inspect(container))
-        return None if ending is None else Outcome(ending.outcome == DONE, ENDING_SENTENCES[ending.outcome])
+        present = self.advance()
+        job = next(
+            (job for job in present.replay.jobs if make_id(present.world, job.number) == container), None
+        )
+        if job is None:
+            raise ContainerGone("This container of the demo has ended.", "Its place has another one soon.")
+        return Outcome(job.outcome == DONE, ENDING_SENTENCES[job.outcome]) if job.outcome else None
 
     def free_threads(self, container: DemoContainer) -> None:
         """Do nothing: replayed jobs have fixed threads."""
@@ -332,6 +344,16 @@ class DemoHost:
             f"PhaseDock may not change the container {container.name} on {self.name}.",
             f"Select it on the Live page; it does not carry the label {MANAGED}.",
         )
+
+
+def choose_recording(creation: ContainerCreation, plan: ReplayPlan) -> Submitted:
+    """Choose what is replayed for a submitted job: its program's recording, else one by the job's id."""
+    names, submission = [each.name for each in plan.recordings], creation.labels[SUBMISSION]
+    program = next((names.index(word) for word in creation.command if word in names), None)
+    any_of_them = int.from_bytes(sha256(submission.encode()).digest()[:4]) % len(names)
+    return Submitted(
+        submission, creation.labels[JOB], creation.name, any_of_them if program is None else program
+    )
 
 
 def _find(present: ReplayMoment, container: DemoContainer) -> ReplayedJob | None:

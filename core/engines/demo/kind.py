@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow.parquet as pq
 
-from core.engines.demo.engine import DemoEngine
 from core.engines.demo.host import NO_RESTART, DemoHost
 from core.engines.demo.world import DemoWorld
 from core.engines.errors import HostLost
 from core.engines.ports import EngineKind
+from core.engines.run import Node, RunEngine
 from core.simulation.replay import Recording, ReplayPlan, StartingPlace
 from core.units import GIB, MIB
 
@@ -124,12 +124,12 @@ def _connect(
 
 def _adopt(
     host: DemoHost,
-    folder: Path,  # noqa: ARG001 - replayed jobs have no folders
+    folder: Path,
     adopt: Callable[[Container], bool],
     idle: Callable[[], None],
     options: FollowOptions,
-) -> DemoEngine:
-    return DemoEngine(host, adopt, idle, options=options)
+) -> RunEngine:
+    return RunEngine([Node(host.name, host)], folder=folder, idle=idle, adopt=adopt, options=options)
 
 
 ENGINE: Final = EngineKind(

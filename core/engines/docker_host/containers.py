@@ -65,6 +65,10 @@ class Container:
     #: Why it is not as it is now, in a sentence: Docker's last answer about it cannot be read; else empty.
     unreadable: str = ""
 
+    def processors(self, cores: int) -> frozenset[int]:
+        """Numbers of the processors that it may use on a host with so many."""
+        return parse_cpus(self.cpuset, cores)
+
     @property
     def running(self) -> bool:
         """True while it has processes, paused ones included."""

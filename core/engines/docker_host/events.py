@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from docker.types import CancellableStream
@@ -14,6 +13,7 @@ from urllib3.exceptions import HTTPError
 
 from core.engines.docker_host.connection import Connection
 from core.engines.errors import ChangeRefused, ContainerGone, HostLost
+from core.engines.run.host import HostEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,24 +24,6 @@ if TYPE_CHECKING:
 
 _READ_TIMEOUT: Final = 3600.0
 _RETRY_DELAYS: Final = (0.2, 0.5, 1.0, 2.0)
-
-
-@dataclass(frozen=True, slots=True)
-class HostEvent:
-    """Something that happened on a host."""
-
-    #: The host's name.
-    host: str
-    #: ``create``, ``start``, ``die``, ``destroy``, ``update``, ``pause``, ``unpause``, ``rename``, ``oom`` …
-    #: of a container; ``found`` and ``lost`` of the host itself: its events are followed from now on, or no
-    #: longer.
-    kind: str
-    #: The full id, or empty.
-    container: str = ""
-    #: Unix seconds, or 0.
-    time: float = 0.0
-    #: Docker's attributes of the event: name, image, exit code and the container's labels.
-    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 class EventStream:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from core.engines.docker_host.agent import AgentFolder
 from core.engines.docker_host.apply_limits import apply_limits
 from core.engines.docker_host.connection import REQUEST_TIMEOUT
-from core.engines.docker_host.limits import Limits, MemoryKeeper
+from core.engines.docker_host.limits import Limits
 from core.engines.docker_host.reading import HostReading
 from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
-from core.engines.submitted import Outcome
+from core.engines.run.agent import AgentFolder
+from core.engines.run.keeper import MemoryKeeper
+from core.engines.submitted import STOPPED_EARLY, Outcome
 from core.engines.values import MANAGED, has_label
 from core.errors import PhaseDockError
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from core.engines.docker_host.connection import Address
     from core.engines.docker_host.containers import Container
     from core.engines.ports import Keeper
+    from core.engines.run.host import ContainerCreation
 
 
 _LOG_LINES: Final = 3
@@ -34,7 +35,7 @@ def describe_ending(host: HostReading, container: Container, agent_state: str) -
     if container.oom_killed:
         return Outcome(False, "It exceeded its memory limit, and the kernel killed it.")
     if container.exit_code == 0:
-        return Outcome(False, "It was stopped before it had finished.")
+        return STOPPED_EARLY
     return Outcome(
         False, f"Its program exited with code {container.exit_code}{_describe_last_line(host, container)}."
     )
@@ -48,67 +49,39 @@ def _describe_last_line(host: HostReading, container: Container) -> str:
     return f": {lines[-1][:200].rstrip('.')}" if lines else ""
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerCreation:
-    """The request to create a container."""
+def creation_body(creation: ContainerCreation, limits: Limits) -> dict[str, Any]:
+    """Return the body of Docker's request to create a container with these limits."""
+    memory = (
+        {"Memory": limits.memory_bytes, "MemorySwap": limits.swap_bytes or 2 * limits.memory_bytes}
+        if limits.memory_bytes
+        else {}
+    )
+    quota = {"CpuQuota": limits.cpu_quota, "CpuPeriod": limits.cpu_period} if limits.cpu_quota > 0 else {}
+    cores = {"NanoCpus": limits.nano_cpus} if limits.nano_cpus else quota
+    ports = creation.ports
+    return {
+        "Image": creation.image,
+        **({"Cmd": list(creation.command)} if creation.command else {}),
+        "Env": [f"{name}={value}" for name, value in creation.environment.items()],
+        "Labels": {MANAGED: "", **creation.labels},
+        **({"ExposedPorts": {f"{inside}/tcp": {} for inside in ports.values()}} if ports else {}),
+        "HostConfig": {
+            "NetworkMode": creation.network,
+            "CpusetCpus": ",".join(map(str, creation.cpus or ())),
+            "CpuShares": limits.cpu_shares,
+            "Binds": [f"{source}:{target}" for source, target in creation.volumes.items()],
+            **({"PortBindings": _bindings(ports)} if ports else {}),
+            **cores,
+            **memory,
+        },
+    }
 
-    #: Its unique name.
-    name: str
-    #: An image of the host.
-    image: str
-    #: Its command; empty for the image's own.
-    command: tuple[str, ...] = ()
-    #: Labels beside PhaseDock's, which it always has.
-    labels: Mapping[str, str] = field(default_factory=dict)
-    #: Environment variables of its program.
-    environment: Mapping[str, str] = field(default_factory=dict)
-    #: Its limits, with a quota rather than billionths of cores, so that they can be changed freely.
-    limits: Limits = field(default_factory=Limits)
-    #: Its processors, such as ``"0-1"``; empty for all.
-    cpuset: str = ""
-    #: Folders of the host and their paths in the container.
-    volumes: Mapping[str, str] = field(default_factory=dict)
-    #: ``"none"``, ``"host"`` or a network's name.
-    network: str = "none"
-    #: Ports of the host's loopback address and ports in the container.
-    ports: Mapping[str, str] = field(default_factory=dict)
 
-    def body(self) -> dict[str, Any]:
-        """Return the body of Docker's request."""
-        limits = self.limits
-        memory = (
-            {"Memory": limits.memory_bytes, "MemorySwap": limits.swap_bytes or 2 * limits.memory_bytes}
-            if limits.memory_bytes
-            else {}
-        )
-        quota = {"CpuQuota": limits.cpu_quota, "CpuPeriod": limits.cpu_period} if limits.cpu_quota > 0 else {}
-        cores = {"NanoCpus": limits.nano_cpus} if limits.nano_cpus else quota
-        return {
-            "Image": self.image,
-            **({"Cmd": list(self.command)} if self.command else {}),
-            "Env": [f"{name}={value}" for name, value in self.environment.items()],
-            "Labels": {MANAGED: "", **self.labels},
-            **(
-                {"ExposedPorts": {f"{inside}/tcp": {} for inside in self.ports.values()}}
-                if self.ports
-                else {}
-            ),
-            "HostConfig": {
-                "NetworkMode": self.network,
-                "CpusetCpus": self.cpuset,
-                "CpuShares": limits.cpu_shares,
-                "Binds": [f"{source}:{target}" for source, target in self.volumes.items()],
-                **({"PortBindings": self._bindings()} if self.ports else {}),
-                **cores,
-                **memory,
-            },
-        }
-
-    def _bindings(self) -> dict[str, list[dict[str, str]]]:
-        bindings: dict[str, list[dict[str, str]]] = {}
-        for outside, inside in self.ports.items():
-            bindings.setdefault(f"{inside}/tcp", []).append({"HostIp": "127.0.0.1", "HostPort": outside})
-        return bindings
+def _bindings(ports: Mapping[str, str]) -> dict[str, list[dict[str, str]]]:
+    bindings: dict[str, list[dict[str, str]]] = {}
+    for outside, inside in ports.items():
+        bindings.setdefault(f"{inside}/tcp", []).append({"HostIp": "127.0.0.1", "HostPort": outside})
+    return bindings
 
 
 FREEZE_ATTEMPTS: Final = 3
@@ -163,9 +136,15 @@ class Host(HostReading):
         self.keeper.forget(engine, container)
         return True
 
+    def new_limits(self, cores: float | None, weight: float, memory: int | None) -> Limits:
+        """Return limits by quota rather than billionths of cores, so that they can be changed freely."""
+        limits = Limits().with_cores(cores).with_weight(weight)
+        return limits if memory is None else limits.with_memory(memory)
+
     def create(self, creation: ContainerCreation) -> str:
         """Create a container with PhaseDock's label without starting it; return its id."""
-        answer = self._connection.post("/containers/create", creation.body(), name=creation.name)
+        body = creation_body(creation, self.new_limits(creation.cores, creation.weight, creation.memory))
+        answer = self._connection.post("/containers/create", body, name=creation.name)
         return str(answer["Id"])
 
     def start(self, container: str) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from core.engines.docker_host.connection import REQUEST_TIMEOUT, parse_addresses
-from core.engines.docker_host.docker_engine import DockerEngine
 from core.engines.docker_host.host import Host
-from core.engines.docker_host.job import DockerWorker, PlannedJob
 from core.engines.ports import EngineKind
+from core.engines.run import Node, PlannedJob, RunEngine
 from core.engines.values import RUN
 from core.units import GIB
 
@@ -32,12 +31,12 @@ def _connect(
     return Host(address, keeper, guard, REQUEST_TIMEOUT if request_timeout is None else request_timeout)
 
 
-def _open(request: RunRequest) -> DockerEngine:
+def _open(request: RunRequest) -> RunEngine:
     if request.folder is None:
         raise ValueError("jobs need a folder")
     experiment, hosts = request.experiment, cast("Mapping[str, Host]", request.hosts)
     threads = request.arm.threads or experiment.docker.threads
-    engine = DockerEngine(
+    engine = RunEngine(
         _make_workers(experiment, hosts),
         [
             _plan_job(experiment, job, request.seed + at, request.run, threads)
@@ -57,19 +56,19 @@ def _adopt(
     adopt: Callable[[Container], bool],
     idle: Callable[[], None],
     options: FollowOptions,
-) -> DockerEngine:
-    workers = [DockerWorker(host.name, host)]
-    return DockerEngine(workers, folder=folder, idle=idle, adopt=adopt, options=options)
+) -> RunEngine:
+    workers = [Node(host.name, host)]
+    return RunEngine(workers, folder=folder, idle=idle, adopt=adopt, options=options)
 
 
-def _make_workers(experiment: Experiment, hosts: Mapping[str, Host]) -> list[DockerWorker]:
+def _make_workers(experiment: Experiment, hosts: Mapping[str, Host]) -> list[Node]:
     """Machines as sets of processors, in order; each host's are counted from its first."""
     first, free, workers = next(iter(hosts)), dict.fromkeys(hosts, 0), []
     for group in experiment.workers:
         host = group.host or first
         for name in group.names:
             begin, free[host] = free[host], free[host] + int(group.cores)
-            workers.append(DockerWorker(name, hosts[host], tuple(range(begin, free[host]))))
+            workers.append(Node(name, hosts[host], tuple(range(begin, free[host]))))
     return workers
 
 

@@ -15,7 +15,6 @@ from core.engines.values import MIN_CORES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.engines.values import EngineKey
 
 DEFAULT_PERIOD: Final = 100_000
 """Microseconds of a quota's default period (CFS)."""
@@ -145,33 +144,3 @@ class Limits:
         swap = self.swap_bytes if self.memory_bytes is not None else None
         quota = None if max_cores is None else (max_cores, period)
         return (quota, shares, self.memory_bytes, swap, self.reserved_bytes)
-
-
-class MemoryKeeper:
-    """Saves limits in memory, for scripts and tests."""
-
-    def __init__(self) -> None:
-        self.kept_limits: dict[tuple[str, str], Mapping[str, Any]] = {}
-
-    def keep(
-        self,
-        engine: EngineKey,
-        container: str,
-        limits: Mapping[str, Any],
-        new_limits: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Save a container's limits, unless some are saved already."""
-        self.kept_limits.setdefault((engine.id or engine.name, container), limits)
-
-    def saved_limits(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
-        """Return a container's saved limits, or None."""
-        return self.kept_limits.get((engine.id or engine.name, container))
-
-    def replace(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
-        """Replace a container's saved limits, if some are saved."""
-        if self.saved_limits(engine, container) is not None:
-            self.kept_limits[engine.id or engine.name, container] = limits
-
-    def forget(self, engine: EngineKey, container: str) -> None:
-        """Forget a container's saved limits."""
-        self.kept_limits.pop((engine.id or engine.name, container), None)

@@ -13,7 +13,6 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
-from core.engines.docker_host.agent import AgentReadings
 from core.engines.docker_host.cgroups import CgroupReader, ContainerUsage
 from core.engines.docker_host.connection import REQUEST_TIMEOUT, Connection
 from core.engines.docker_host.containers import (
@@ -28,6 +27,7 @@ from core.engines.docker_host.events import EventStream
 from core.engines.docker_host.limits import Limits
 from core.engines.docker_host.pressure import PressureReader
 from core.engines.errors import ChangeRefused, ContainerGone, HostLost, OddAnswer
+from core.engines.run.agent import AgentReadings
 from core.engines.values import AGENT
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from core.engines.docker_host.connection import Address
-    from core.engines.docker_host.events import HostEvent
+    from core.engines.run.host import HostEvent
     from core.engines.values import Counters, EngineKey, HostInfo
 
 

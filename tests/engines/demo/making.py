@@ -1,14 +1,30 @@
 """Demo hosts for tests: a clock that passes when somebody sleeps, jobs of one core, hosts of one folder."""
 
-from core.engines.demo.engine import DemoEngine
 from core.engines.demo.host import ENGINE_ID, DemoHost
 from core.engines.demo.kind import DemoAddress
 from core.engines.demo.world import DemoWorld
-from core.engines.docker_host import MemoryKeeper
+from core.engines.run import MemoryKeeper, Node, RunEngine, shared_state
 from core.engines.values import EngineKey, FollowOptions, has_label
 from core.simulation.replay import Recording, ReplayPlan, StartingPlace
 
 KEY = EngineKey("demo", ENGINE_ID)
+
+
+class RunClock(shared_state.RunClock):
+    """The clock of a run in which time passes when the engine waits."""
+
+    def __init__(self, clock, elapsed):
+        self._clock, self._zero = clock, clock() - elapsed
+
+    def now(self):
+        return self._clock() - self._zero
+
+    def at(self, unix):
+        return unix - self._zero
+
+    def wait(self, news, seconds):
+        self._clock.sleep(max(seconds, 1e-3))
+        return news.get_nowait()
 
 
 class Clock:
@@ -50,8 +66,15 @@ class Demo:
         return DemoHost(DemoAddress(self.folder), self.world(), keeper or self.keeper, guard)
 
     def engine(self, adopt=has_label, *, may_raise=False, **more):
-        options = FollowOptions(may_raise=may_raise)
-        return DemoEngine(self.host(), adopt, sleep=self.clock.sleep, options=options, **more)
+        options = FollowOptions(may_raise=may_raise, logs_every=0.0)
+        return RunEngine(
+            [Node("demo", self.host())],
+            folder=self.folder,
+            adopt=adopt,
+            options=options,
+            clock=lambda elapsed: RunClock(self.clock, elapsed),
+            **more,
+        )
 
 
 def job_of(host, name):

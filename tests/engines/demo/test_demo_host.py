@@ -5,12 +5,10 @@ from threading import Thread
 
 import pytest
 
-from core.engines.demo.host import DemoHost
 from core.engines.demo.kind import ENGINE, RECORDED, DemoAddress, bundled_plan
 from core.engines.demo.world import MAX_AWAKE
-from core.engines.docker_host import MemoryKeeper
 from core.engines.errors import ChangeRefused, ContainerGone, HostLost, NotOurs
-from core.engines.values import has_label
+from core.engines.run import MemoryKeeper
 from tests.engines.demo.making import KEY, Demo, flat, job_of, plan_of
 
 # ---- what everybody sees ----
@@ -85,7 +83,9 @@ def test_a_container_of_another_replay_is_never_taken_for_one_of_this(demo):
     host.advance()
     demo.clock.sleep(5.0)
     assert job_of(host, "one").number == old.number
-    assert (host.counters([old]), host.job(old), host.ending(old), readings.news()) == ({}, None, None, [])
+    assert (host.counters([old]), host.job(old), readings.news()) == ({}, None, [])
+    with pytest.raises(ContainerGone):
+        host.outcome(old.id)
     host.remove(old.id)
     assert len(host.containers()) == 2
 
@@ -145,8 +145,8 @@ def test_losses_come_once_and_when_they_were_printed(demo):
     assert [at - 1e9 for at, _ in news] == pytest.approx([1.5, 3.0, 4.5, 6.0])
     assert readings.news() == []
     assert host.logs_since(one.id, 1e9 + 4.0) == [
-        (pytest.approx(1e9 + 4.5), "loss=0.666667"),
-        (pytest.approx(1e9 + 6.0), "loss=0.5"),
+        (pytest.approx(1e9 + 4.5), "step 3/20 loss=0.6666666666666666"),
+        (pytest.approx(1e9 + 6.0), "step 4/20 loss=0.5"),
     ]
 
 
@@ -186,17 +186,13 @@ def test_limits_are_kept_before_they_are_changed_and_restored_exactly(tmp_path):
     assert not host.restore(one.id)
 
 
-def test_only_what_the_guard_allows_is_changed_and_only_with_a_keeper(demo):
-    for host in (
-        demo.host(guard=lambda _: False),
-        DemoHost(DemoAddress(demo.folder), demo.world(), None, has_label),
-    ):
-        one = job_of(host, "one")
+def test_only_what_the_guard_allows_is_changed(demo):
+    host = demo.host(guard=lambda _: False)
+    one = job_of(host, "one")
+    for change in (lambda: host.set_limits(one.id, one.limits.with_cores(0.3)), lambda: host.stop(one.id)):
         with pytest.raises(NotOurs):
-            host.set_limits(one.id, one.limits.with_cores(0.3))
-        assert host.inspect(one.id).limits == one.limits
-    with pytest.raises(NotOurs):
-        demo.host(guard=lambda _: False).stop(one.id)
+            change()
+    assert host.inspect(one.id).limits == one.limits
 
 
 def test_a_memory_limit_below_what_a_job_holds_is_refused(demo, refuses):

@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from core.engines.demo.engine import _make_submission
+from core.engines.demo.host import choose_recording
+from core.engines.run import ContainerCreation
 from core.engines.submitted import Outcome, SubmittedJob
 from core.scheduling.actions import Pause, Refuse, SetLimit, Start
 from core.scheduling.model import JobState, Terms, Trigger
 
 
 def job(name="mine", **more):
-    given = {"program": "one", "request": 1.0, "memory": 2**29} | more
+    given = {"command": ("run", "one"), "request": 1.0, "memory": 2**29} | more
     return SubmittedJob(f"id-of-{name}", name, f"{name}-container", 1e9 - 2, "image", **given)
 
 
@@ -119,7 +120,11 @@ def test_a_job_that_waits_is_refused_or_leaves(demo):
 
 def test_an_image_of_ones_own_follows_some_recording_and_always_the_same(demo):
     engine = demo.engine()
-    images = {started(demo, engine, name=f"own-{n}", program="").image for n in range(8)}
+    images = {started(demo, engine, name=f"own-{n}", command=()).image for n in range(8)}
     assert images == {"recorded/one", "recorded/two"}
-    asked = _make_submission(job("own-1", program=""), demo.plan)
-    assert asked == _make_submission(job("own-1", program="", request=2.0), demo.plan)
+    labels = {"phasedock.submission": "id-of-own-1", "phasedock.job": "own-1"}
+    asked = [
+        choose_recording(ContainerCreation("x", "image", labels=labels, cores=cores), demo.plan)
+        for cores in (1.0, 2.0)
+    ]
+    assert asked[0] == asked[1]

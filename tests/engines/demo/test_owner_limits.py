@@ -100,6 +100,7 @@ def test_a_submitted_job_never_gets_more_than_its_terms_allow(owned, may_raise):
     with owned.engine(may_raise=may_raise) as engine:
         job = SubmittedJob("a" * 32, "mine", "mine", 0.0, "image", request=0.5, terms=Terms(max=1.0))
         name = engine.submit(job)
+        engine.observe()
         assert engine.apply([Start(name, "demo")]) == ()
         mine = job_of(owned.host(), "mine")
         assert mine.limits.cores == 1.0

@@ -2,7 +2,8 @@
 
 import pytest
 
-from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host
+from core.engines.docker_host import Address, Host
+from core.engines.run import Node, RunEngine
 from core.engines.watch_only import WatchOnly
 from core.scheduling.actions import Pause, SetLimit
 from core.scheduling.loop import drive
@@ -49,7 +50,7 @@ def test_flowcon_steers_what_carries_the_label_and_touches_nothing_else(
     policy = POLICIES["flowcon"]
     settings = policy.build_settings({"itval": 1.0, "alpha": 0.001})
     with Host(Address("local", docker_url)) as host:
-        engine = DockerEngine([DockerWorker("node", host)], folder=tmp_path, adopt=ours)
+        engine = RunEngine([Node("node", host)], folder=tmp_path, adopt=ours)
         try:
             entries = []
             for entry in drive(engine, policy, settings, 1):
@@ -76,7 +77,7 @@ def test_a_container_that_is_removed_in_mid_tick_disturbs_nothing_else(
 ):
     first, second = trainers(OURS, OURS)
     with Host(Address("local", docker_url)) as host:
-        engine = DockerEngine([DockerWorker("node", host)], folder=tmp_path, adopt=ours)
+        engine = RunEngine([Node("node", host)], folder=tmp_path, adopt=ours)
         try:
             engine.wait(None)
             assert {job.id for job in engine.observe().jobs} == {first, second}
@@ -94,7 +95,7 @@ def test_a_container_that_is_removed_in_mid_tick_disturbs_nothing_else(
 
 def test_a_container_that_comes_and_goes_and_comes_back(docker_url, tmp_path, docker_client, trainers):
     with Host(Address("local", docker_url)) as host:
-        engine = DockerEngine([DockerWorker("node", host)], folder=tmp_path, adopt=ours)
+        engine = RunEngine([Node("node", host)], folder=tmp_path, adopt=ours)
         try:
             assert looked(engine).jobs == ()
             (one,) = trainers(OURS)
@@ -117,7 +118,7 @@ def test_watching_changes_nothing(docker_url, tmp_path, docker_client, trainers)
     (one,) = trainers(OURS)
     before = docker_client.api.inspect_container(one)
     with Host(Address("local", docker_url)) as host:
-        engine = DockerEngine([DockerWorker("node", host)], folder=tmp_path, adopt=ours)
+        engine = RunEngine([Node("node", host)], folder=tmp_path, adopt=ours)
         watched = WatchOnly(engine)
         watched.wait(None)
         watched.observe()
@@ -144,7 +145,7 @@ def test_a_limit_that_a_person_set_by_hand_survives_a_run_that_did_not_change_it
     by_hand, steered = (docker_client.containers.get(name).id for name in names)
     with Host(Address("local", docker_url)) as host:
         host.set_limits(by_hand, host.inspect(by_hand).limits.with_cores(0.7))
-        engine = DockerEngine([DockerWorker("node", host)], folder=tmp_path, adopt=ours)
+        engine = RunEngine([Node("node", host)], folder=tmp_path, adopt=ours)
         engine.wait(None)
         engine.observe()
         assert engine.apply([SetLimit(names[1], 0.4)]) == ()
@@ -160,7 +161,7 @@ def test_labels_say_what_a_container_asks_for_and_until_when(docker_url, tmp_pat
     labels |= {"phasedock.deadline": "2 h", "phasedock.priority": "high"}
     name = start_job(light_image, ["sleep", "60"], labels=labels).name
     with Host(Address("local", docker_url)) as host:
-        engine = DockerEngine([DockerWorker("node", host)], folder=tmp_path, adopt=ours)
+        engine = RunEngine([Node("node", host)], folder=tmp_path, adopt=ours)
         try:
             (job,) = [each for each in engine.observe().jobs if each.id == name]
         finally:

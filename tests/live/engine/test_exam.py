@@ -4,7 +4,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host
+from core.engines.docker_host import Address, Host
+from core.engines.run import Node, RunEngine
 from tests.contracts.engine_exam import EngineExam
 from tests.live.engines import planned
 
@@ -44,7 +45,7 @@ class TestDockerEngine(EngineExam):
             )
             for job in jobs
         ]
-        nodes = [DockerWorker(f"worker-{n}", self.host, (n % cores,)) for n in range(workers)]
-        engine = DockerEngine(nodes, plans, folder=self.folder)
+        nodes = [Node(f"worker-{n}", self.host, (n % cores,)) for n in range(workers)]
+        engine = RunEngine(nodes, plans, folder=self.folder)
         self.stack.callback(engine.close)
         return engine

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.engines.docker_host import Address, ContainerCreation, Host, HostLost, connection, parse_addresses
+from core.engines.docker_host import Address, Host, HostLost, connection, parse_addresses
+from core.engines.run import ContainerCreation
 from tests.live.engine.test_limits import until
 
 pytestmark = pytest.mark.live

@@ -5,15 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.engines.docker_host import (
-    Address,
-    ChangeRefused,
-    ContainerCreation,
-    ContainerGone,
-    Host,
-    Limits,
-    NotOurs,
-)
+from core.engines.docker_host import Address, ChangeRefused, ContainerGone, Host, Limits, NotOurs
+from core.engines.run import ContainerCreation
 
 pytestmark = pytest.mark.live
 

@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from core.engines.docker_host import Address, Host, HostLost, PlannedJob
+from core.engines.docker_host import Address, Host, HostLost
+from core.engines.run import PlannedJob
 from core.engines.values import FollowOptions
 from core.scheduling.actions import SetLimit, Start
 from core.scheduling.model import JobState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.engines.docker_host import PlannedJob
+from core.engines.run import PlannedJob
 from core.scheduling.actions import Migrate, SetLimit, Start
 from core.scheduling.model import JobState, Trigger
 from tests.live.engines import looked_until, opened, planned, start_jobs, to_the_end
@@ -70,7 +70,7 @@ def test_a_move_that_is_not_confirmed_goes_back_from_the_checkpoint(
     docker_url, light_image, tmp_path, monkeypatch, docker_client
 ):
     """Until it is confirmed the job does no step in its new container, so none is done twice."""
-    migration = "core.engines.docker_host.migration"
+    migration = "core.engines.run.migration"
     monkeypatch.setattr(f"{migration}.CONFIRM_TIMEOUT", 0.0)
     # a container that is there before Docker says that it is started could still confirm
     monkeypatch.setattr(f"{migration}._has_resumed", lambda *_: False)
@@ -94,7 +94,7 @@ def test_a_move_that_is_not_confirmed_goes_back_from_the_checkpoint(
 
 
 def test_a_job_that_writes_no_checkpoint_in_time_stays(docker_url, light_image, tmp_path, monkeypatch):
-    monkeypatch.setattr("core.engines.docker_host.migration.CHECKPOINT_TIMEOUT", 0.5)
+    monkeypatch.setattr("core.engines.run.migration.CHECKPOINT_TIMEOUT", 0.5)
     deaf = PlannedJob("a", light_image, ("sleep", "30"), labels={"phasedock.test": "1"}, can_migrate=True)
     with opened(docker_url, tmp_path, deaf) as engine:
         start_jobs(engine, Start("a", "worker-0"))
@@ -111,8 +111,8 @@ def test_a_job_that_computes_has_longer_to_go_on(docker_url, light_image, tmp_pa
 
     That holds on a busy machine too, on which every look takes its time.
     """
-    monkeypatch.setattr("core.engines.docker_host.migration.CONFIRM_TIMEOUT", 1.5)
-    monkeypatch.setattr("core.engines.docker_host.migration._POLL_INTERVAL", 0.05)
+    monkeypatch.setattr("core.engines.run.migration.CONFIRM_TIMEOUT", 1.5)
+    monkeypatch.setattr("core.engines.run.migration._POLL_INTERVAL", 0.05)
     program = ("python3", "-m", "phasedock_jobs", "mlp", "--steps", "60", "--size", "2")
     job = PlannedJob("a", light_image, program, can_migrate=True, labels={"phasedock.test": "1"})
     with opened(docker_url, tmp_path, job) as engine:
@@ -127,7 +127,7 @@ def test_a_job_that_computes_has_longer_to_go_on(docker_url, light_image, tmp_pa
 def test_a_job_that_is_removed_while_it_moves_has_failed(
     docker_url, light_image, tmp_path, docker_client, monkeypatch
 ):
-    monkeypatch.setattr("core.engines.docker_host.migration.CHECKPOINT_TIMEOUT", 5.0)
+    monkeypatch.setattr("core.engines.run.migration.CHECKPOINT_TIMEOUT", 5.0)
     deaf = PlannedJob("a", light_image, ("sleep", "30"), labels={"phasedock.test": "1"}, can_migrate=True)
     with opened(docker_url, tmp_path, deaf) as engine:
         start_jobs(engine, Start("a", "worker-0"))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.engines.docker_host import Host, HostLost, PlannedJob
+from core.engines.docker_host import Host, HostLost
+from core.engines.run import PlannedJob
 from core.errors import Cancelled
 from core.scheduling.actions import SetLimit, SetThreads, Start, Stop
 from core.scheduling.model import JobState
@@ -75,7 +76,7 @@ def test_threads_that_a_policy_sets_shrink_before_its_quota(docker_url, light_im
 def test_a_job_that_does_not_answer_gets_its_quota_and_is_shown_as_one(
     docker_url, light_image, tmp_path, monkeypatch, told
 ):
-    monkeypatch.setattr("core.engines.docker_host.actions.ACKNOWLEDGE_TIMEOUT", 0.3)
+    monkeypatch.setattr("core.engines.run.actions.ACKNOWLEDGE_TIMEOUT", 0.3)
     deaf = "import json,os,time\nf=os.environ['PHASEDOCK_AGENT']+'/says.json'\n"
     deaf += "open(f,'w').write(json.dumps({'version':1,'threads':2,'state':'running'}))\ntime.sleep(60)"
     job = PlannedJob("a", light_image, ("python3", "-c", deaf), can_resize=True)

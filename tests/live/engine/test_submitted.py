@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host, MemoryKeeper
+from core.engines.docker_host import Address, Host
+from core.engines.run import MemoryKeeper, Node, RunEngine
 from core.engines.submitted import Outcome, SubmittedJob
 from core.engines.values import SUBMISSION
 from core.scheduling.actions import Pause, SetLimit, Start
@@ -32,7 +33,7 @@ def run(host, tmp_path):
     """Begins a run that adopts the containers of these tests."""
 
     def begin():
-        return DockerEngine([DockerWorker("node", host)], folder=tmp_path, adopt=mine)
+        return RunEngine([Node("node", host)], folder=tmp_path, adopt=mine)
 
     return begin
 

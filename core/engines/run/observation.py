@@ -6,18 +6,18 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.adoption import adopt_new, restore_container
-from core.engines.docker_host.host import describe_ending
-from core.engines.docker_host.job import LiveJob
-from core.engines.docker_host.start import remove_unanswered
 from core.engines.errors import ChangeRefused, ContainerGone, HostLost, OddAnswer
+from core.engines.run.adoption import adopt_new, restore_container
+from core.engines.run.job import LiveJob
+from core.engines.run.start import remove_unanswered
+from core.engines.submitted import STOPPED_EARLY
 from core.errors import PhaseDockError
 from core.scheduling.model import JobState, Trigger
 
 if TYPE_CHECKING:
-    from core.engines.docker_host.containers import Container
-    from core.engines.docker_host.host import Host
-    from core.engines.docker_host.shared_state import SharedState
+    from core.engines.ports import Container
+    from core.engines.run.host import ContainerHost
+    from core.engines.run.shared_state import SharedState
     from core.engines.values import Counters
 
 _RECENT_RETURN: Final = 10.0
@@ -47,12 +47,14 @@ def update_jobs(shared: SharedState) -> None:
                 host.info(0.0)  # it may have come back as another machine
                 shared.returned[name] = time.monotonic()
             _check_host_size(shared, host)
+            began = shared.clock.now()
             _update_host(shared, host)
+            shared.looked_at[name] = began
         except (HostLost, ChangeRefused) as error:
             since = shared.lost.setdefault(name, time.monotonic())
             if time.monotonic() - since > shared.options.reconnect_within:
                 raise HostLost(
-                    f"The Docker host {name} was lost, and did not come back within "
+                    f"The host {name} was lost, and did not come back within "
                     f"{shared.options.reconnect_within:g} s.",
                     error.hint,
                     getattr(error, "kind", "lost"),
@@ -74,14 +76,14 @@ def take_job_readings(shared: SharedState, job: LiveJob, at_end: bool = False) -
         job.add([(shared.clock.at(when), value) for when, value in news], shared.clock.now())
 
 
-def _check_host_size(shared: SharedState, host: Host) -> None:
+def _check_host_size(shared: SharedState, host: ContainerHost) -> None:
     """Check a host's size regularly and notify policies of a change, such as a lost core."""
     cores = host.info().cores
     if host.info(_MAX_SIZE_AGE).cores != cores:
         shared.triggers.add(Trigger.TICK)
 
 
-def _update_host(shared: SharedState, host: Host) -> None:
+def _update_host(shared: SharedState, host: ContainerHost) -> None:
     if shared.unanswered:
         remove_unanswered(shared, host)
     running = {container.id: container for container in host.containers()}
@@ -97,7 +99,11 @@ def _update_host(shared: SharedState, host: Host) -> None:
 
 
 def _update(
-    shared: SharedState, host: Host, job: LiveJob, container: Container | None, counters: Counters | None
+    shared: SharedState,
+    host: ContainerHost,
+    job: LiveJob,
+    container: Container | None,
+    counters: Counters | None,
 ) -> None:
     if counters is not None:
         job.count(counters)
@@ -120,29 +126,33 @@ def _update(
             job.limit, job.weight = container.limits.cores, container.limits.weight
 
 
-def _handle_stopped(shared: SharedState, host: Host, job: LiveJob) -> None:
+def _handle_stopped(shared: SharedState, host: ContainerHost, job: LiveJob) -> None:
     """Handle a container that does not run: it ended, restarts or was removed."""
     try:
-        container = host.inspect(job.container)
+        outcome = host.outcome(job.container)
     except ContainerGone:
         shared.end(job, JobState.FAILED, "Its container was removed.")
         return
-    if container.running or container.state in ("restarting", "created"):
+    if outcome is None:
         return
     take_job_readings(shared, job, at_end=True)
-    outcome = describe_ending(host, container, job.agent.read_report().state if job.agent is not None else "")
+    if outcome.done and job.agent is not None and job.agent.read_report().state not in ("", "done"):
+        outcome = STOPPED_EARLY  # its folder may be readable here, and the host be another machine
     state, why = JobState.DONE if outcome.done else JobState.FAILED, outcome.why
     if (
         state is JobState.FAILED
         and time.monotonic() - shared.returned.get(host.name, float("-inf")) < _RECENT_RETURN
     ):
-        why = f"Docker on {host.name} was restarted, which ended its containers."
+        why = f"{host.name} was restarted, which ended its containers."
     shared.end(job, state, why)
-    if not job.outlives_run:
+    # a container that outlives the run gets its limits back at once: it may be started again
+    if job.outlives_run:
+        shared.executor.submit(restore_container, host, job)
+    else:
         shared.executor.submit(_remove_quietly, host, job.container)
 
 
-def _remove_quietly(host: Host, container: str) -> None:
+def _remove_quietly(host: ContainerHost, container: str) -> None:
     try:
         host.remove(container)
     except PhaseDockError:

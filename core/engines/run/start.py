@@ -6,16 +6,15 @@ import re
 import time
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.agent import (
+from core.engines.errors import ChangeRefused
+from core.engines.run.agent import (
     FOLDER_IN_CONTAINER,
     FOLDER_VARIABLE,
     AgentFolder,
     AgentReadings,
     JobProgress,
 )
-from core.engines.docker_host.host import ContainerCreation
-from core.engines.docker_host.limits import Limits
-from core.engines.errors import ChangeRefused
+from core.engines.run.host import ContainerCreation
 from core.engines.values import AGENT, GOAL, JOB, LOGS_EVERY, LOSS
 from core.errors import InputError, PhaseDockError
 from core.progress import Goal, ProgressReader
@@ -24,9 +23,9 @@ from core.scheduling.model import JobState
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.engines.docker_host.host import Host
-    from core.engines.docker_host.job import DockerWorker, LiveJob, PlannedJob
-    from core.engines.docker_host.shared_state import SharedState
+    from core.engines.run.host import ContainerHost
+    from core.engines.run.job import LiveJob, Node, PlannedJob
+    from core.engines.run.shared_state import SharedState
     from core.scheduling.model import Reading
 
 
@@ -39,7 +38,7 @@ class LogReadings:
     """Readings of E, the evaluation function, from a container's log."""
 
     def __init__(
-        self, host: Host, container: str, labels: Mapping[str, str], every: float = LOGS_EVERY
+        self, host: ContainerHost, container: str, labels: Mapping[str, str], every: float = LOGS_EVERY
     ) -> None:
         self._host, self._container, self._every = host, container, every
         self._since, self._read_at = 0.0, float("-inf")
@@ -71,7 +70,7 @@ class LogReadings:
         return list(self._reader.feed(lines))
 
     def _lines(self) -> list[tuple[float, str]]:
-        """Return new lines; Docker reads all requested lines, new or not, so request few at first."""
+        """Return new lines; engines read all requested lines, new or not, so request few at first."""
         if self._since:
             lines = self._host.logs_since(self._container, self._since, _FEW_LINES)
             if len(lines) < _FEW_LINES:
@@ -104,12 +103,6 @@ class AgentOrLog:
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
-def make_limits(limit: float | None, weight: float, memory: int | None = None) -> Limits:
-    """Return the limits of a created container, by quota."""
-    limits = Limits().with_cores(limit).with_weight(weight)
-    return limits if memory is None else limits.with_memory(memory)
-
-
 def prepare_folder(shared: SharedState, job: LiveJob, plan: PlannedJob) -> None:
     """Create a job's folder, once, if its worker can mount it."""
     if job.agent is None and job.worker is not None and job.worker.has_folder:
@@ -122,7 +115,7 @@ def prepare_folder(shared: SharedState, job: LiveJob, plan: PlannedJob) -> None:
         job.agent = AgentFolder(path)
 
 
-def create_container(shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWorker) -> str:
+def create_container(shared: SharedState, job: LiveJob, plan: PlannedJob, worker: Node) -> str:
     """Create a container for a job on a worker without starting it; return its id.
 
     Raises PhaseDockError if the host refuses or is lost.
@@ -135,8 +128,10 @@ def create_container(shared: SharedState, job: LiveJob, plan: PlannedJob, worker
         plan.command,
         labels,
         dict(plan.environment) | ({FOLDER_VARIABLE: FOLDER_IN_CONTAINER} if job.agent is not None else {}),
-        make_limits(job.limit, job.weight, plan.memory),
-        worker.cpuset,
+        job.limit,
+        plan.memory,
+        job.weight,
+        worker.cpus,
         dict(plan.volumes) | agent,
         plan.network,
         plan.ports,
@@ -154,7 +149,7 @@ def create_container(shared: SharedState, job: LiveJob, plan: PlannedJob, worker
     return container
 
 
-def remove_unanswered(shared: SharedState, host: Host, job: LiveJob | None = None) -> None:
+def remove_unanswered(shared: SharedState, host: ContainerHost, job: LiveJob | None = None) -> None:
     """Remove containers of a host whose start is unconfirmed; of one job, or of all.
 
     A host may carry out a request although its answer is lost. Such a container would compute beside the next
@@ -173,20 +168,20 @@ def confirm_start(shared: SharedState, job: LiveJob) -> None:
 
 
 def _create_lasting(
-    shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWorker, creation: ContainerCreation
+    shared: SharedState, job: LiveJob, plan: PlannedJob, worker: Node, creation: ContainerCreation
 ) -> str:
     """Create a container that outlives the run; save its limits to restore, which are none, first."""
     host = worker.host
     host.remove(creation.name)  # left by a failed start
     container = host.create(creation)
-    host.keeper.keep(host.key(), container, make_limits(None, 1.0, plan.memory).to_dict())
+    host.keeper.keep(host.key(), container, host.new_limits(None, 1.0, plan.memory).to_dict())
     job.changed = True
     shared.adopted.append((host, job))
     return container
 
 
 def follow_readings(
-    shared: SharedState, job: LiveJob, host: Host, container: str, labels: Mapping[str, str]
+    shared: SharedState, job: LiveJob, host: ContainerHost, container: str, labels: Mapping[str, str]
 ) -> None:
     """Read what a job prints: from its agent, or from its container's log."""
     log_readings = LogReadings(host, container, labels, shared.options.logs_every)

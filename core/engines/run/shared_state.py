@@ -1,4 +1,4 @@
-"""The state of a run on Docker, shared by its modules, and the number of threads of each job.
+"""The state of a run, shared by its modules, and the number of threads of each job.
 
 Threads beyond a job's cores wait for each other and waste those cores. A limit alone does not determine the
 cores of a job: three jobs that may each use both cores of a machine get two thirds of one. So a job whose
@@ -18,7 +18,6 @@ from math import inf
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.containers import parse_cpus
 from core.engines.values import name_occurrence
 from core.errors import InputError
 from core.scheduling.model import JobState, Trigger
@@ -28,16 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from core.engines.docker_host.containers import Container
-    from core.engines.docker_host.host import Host
-    from core.engines.docker_host.job import DockerWorker, LiveJob, PlannedJob
+    from core.engines.ports import Container
+    from core.engines.run.host import ContainerHost
+    from core.engines.run.job import LiveJob, Node, PlannedJob
     from core.engines.values import Counters, FollowOptions
     from core.scheduling.model import Failure
 
 
-def compute_thread_count(
-    shared: SharedState, job: LiveJob, limit: float | None, worker: DockerWorker
-) -> int | None:
+def compute_thread_count(shared: SharedState, job: LiveJob, limit: float | None, worker: Node) -> int | None:
     """Return the number of threads of a job with a limit on a worker, given its neighbours.
 
     None if its threads do not follow its cores, or if its policy sets their number.
@@ -96,29 +93,37 @@ class RunClock:
         """Convert a Unix time of this machine to the run's time; may be negative."""
         return unix - self._unix
 
+    def wait(self, news: SimpleQueue[Callable[[], None] | None], seconds: float) -> Callable[[], None] | None:
+        """Return the next of the news.
+
+        Raises queue.Empty if there is none within so many seconds.
+        """
+        return news.get(timeout=seconds)
+
 
 class SharedState:
-    """The state of a run on Docker.
+    """The state of a run.
 
     Raises InputError if a name occurs twice, or there is no worker.
     """
 
     def __init__(
         self,
-        workers: Sequence[DockerWorker],
+        workers: Sequence[Node],
         plans: Sequence[PlannedJob],
         folder: Path,
         idle: Callable[[], None],
         adopt: Callable[[Container], bool] | None,
         follow: bool,
         options: FollowOptions,
+        clock: Callable[[float], RunClock] = RunClock,
     ) -> None:
         _check(workers, plans)
         self.workers = {worker.name: worker for worker in workers}
-        self.hosts: dict[str, Host] = {worker.host.name: worker.host for worker in workers}
+        self.hosts: dict[str, ContainerHost] = {worker.host.name: worker.host for worker in workers}
         self.planned_jobs = sorted(plans, key=lambda plan: plan.arrival)
         self.folder, self.idle, self.adopt, self.follow = folder, idle, adopt, follow
-        self.options = options
+        self.options, self._make_clock = options, clock
         self.jobs: dict[str, LiveJob] = {}
         self.ended: list[LiveJob] = []
         self.failures: list[Failure] = []
@@ -127,12 +132,14 @@ class SharedState:
         self.used: dict[str, float | None] = {}
         self.memory_used: dict[str, float | None] = {}
         self.news_queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self.executor = ThreadPoolExecutor(8, thread_name_prefix="docker-engine")
-        self.created: dict[str, tuple[Host, LiveJob]] = {}
-        self.unanswered: dict[str, tuple[Host, LiveJob]] = {}
-        self.adopted: list[tuple[Host, LiveJob]] = []
+        self.executor = ThreadPoolExecutor(8, thread_name_prefix="run-engine")
+        self.created: dict[str, tuple[ContainerHost, LiveJob]] = {}
+        self.unanswered: dict[str, tuple[ContainerHost, LiveJob]] = {}
+        self.adopted: list[tuple[ContainerHost, LiveJob]] = []
         self.names = dict(options.earlier_part.occurrences)
         self.lost: dict[str, float] = {}
+        #: When each host was last looked at, by the run's clock.
+        self.looked_at: dict[str, float] = {}
         self.returned: dict[str, float] = {}
         self.numbers = count(1)
         self.kills: Counter[str] = Counter()
@@ -146,7 +153,7 @@ class SharedState:
     def clock(self) -> RunClock:
         """The run's clock, which begins at its first use."""
         if self._clock is None:
-            self._clock = RunClock(self.options.earlier_part.now)
+            self._clock = self._make_clock(self.options.earlier_part.now)
         return self._clock
 
     def new_folder(self, name: str) -> Path:
@@ -168,7 +175,7 @@ class SharedState:
         self.names[name] = occurrences = self.names.get(name, 0) + 1
         return name_occurrence(name, occurrences)
 
-    def host_of(self, job: LiveJob) -> Host:
+    def host_of(self, job: LiveJob) -> ContainerHost:
         """Return the host of a placed job."""
         if job.worker is None:
             raise LookupError(job.id)
@@ -190,7 +197,7 @@ class SharedState:
     def wait_for_news(self, seconds: float) -> None:
         """Wait this long, or until `notify` is called; call the pending news."""
         try:
-            news = self.news_queue.get(timeout=max(seconds, 0.0))
+            news = self.clock.wait(self.news_queue, max(seconds, 0.0))
             while True:
                 if news is not None:
                     news()
@@ -206,10 +213,10 @@ class SharedState:
             self.idle()
 
     def record_usage(
-        self, host: Host, running: Mapping[str, Container], counters: Mapping[str, Counters]
+        self, host: ContainerHost, running: Mapping[str, Container], counters: Mapping[str, Counters]
     ) -> None:
         """Compute what all containers together use on a host's workers; unknown if one is not measured."""
-        now = time.monotonic()
+        now = self.clock.now()
         if now - self._measured_at.get(host.name, float("-inf")) < _MIN_INTERVAL:
             return
         self._measured_at[host.name] = now
@@ -220,7 +227,7 @@ class SharedState:
         for worker in self.workers.values():
             if worker.host is host:
                 own_cpus = set(worker.cpus) if worker.cpus is not None else set(range(cores))
-                cpus = {name: parse_cpus(running[name].cpuset, cores) for name in running}
+                cpus = {name: running[name].processors(cores) for name in running}
                 shares = {name: len(own_cpus & cpus[name]) / len(cpus[name]) for name in running}
                 used = _sum_known(
                     [
@@ -233,10 +240,10 @@ class SharedState:
                 self.memory_used[worker.name] = memory
         self._last_counters[host.name] = counters
 
-    def worker_of(self, host: Host, container: Container) -> DockerWorker | None:
+    def worker_of(self, host: ContainerHost, container: Container) -> Node | None:
         """Return the worker whose processors overlap most with a container's; None without overlap."""
         cores = int(host.info().cores)
-        cpus = parse_cpus(container.cpuset, cores)
+        cpus = container.processors(cores)
         best_worker, largest_share = None, 0.0
         for worker in self.workers.values():
             if worker.host is host:
@@ -262,9 +269,9 @@ def _sum_known(values: Sequence[float | None]) -> float | None:
     return None if None in values else float(sum(each for each in values if each is not None))
 
 
-def _check(workers: Sequence[DockerWorker], plans: Sequence[PlannedJob]) -> None:
+def _check(workers: Sequence[Node], plans: Sequence[PlannedJob]) -> None:
     if not workers:
-        raise InputError("There is no worker.", "Name at least one Docker host.")
+        raise InputError("There is no worker.", "Name at least one host.")
     for noun, names in (("workers", [w.name for w in workers]), ("jobs", [p.id for p in plans])):
         duplicates = {name for name in names if names.count(name) > 1}
         if duplicates:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host.agent import AgentFolder
-from core.engines.docker_host.job import LiveJob, PlannedJob
-from core.engines.docker_host.start import follow_readings
 from core.engines.errors import ContainerGone
+from core.engines.run.agent import AgentFolder
+from core.engines.run.job import LiveJob, PlannedJob
+from core.engines.run.start import follow_readings
 from core.engines.terms import read_terms
 from core.engines.values import AGENT, JOB, SUBMISSION
 from core.errors import PhaseDockError
@@ -18,10 +18,10 @@ from core.scheduling.model import NO_TERMS, JobState, Trigger
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.engines.docker_host.containers import Container
-    from core.engines.docker_host.host import Host
-    from core.engines.docker_host.job import DockerWorker
-    from core.engines.docker_host.shared_state import SharedState
+    from core.engines.ports import Container
+    from core.engines.run.host import ContainerHost
+    from core.engines.run.job import Node
+    from core.engines.run.shared_state import SharedState
     from core.engines.submitted import SubmittedJob
     from core.scheduling.model import Job, Terms
 
@@ -130,7 +130,7 @@ def release_all(shared: SharedState) -> tuple[str, ...]:
     return tuple(sentence for sentence in (*restore_problems, *removal_problems) if sentence)
 
 
-def restore_container(host: Host, job: LiveJob) -> str:
+def restore_container(host: ContainerHost, job: LiveJob) -> str:
     """Restore an adopted container; return a sentence on failure, else ""."""
     try:
         if job.paused_here:
@@ -149,7 +149,7 @@ def restore_container(host: Host, job: LiveJob) -> str:
     return ""
 
 
-def _remove_container(host: Host, container: str) -> str:
+def _remove_container(host: ContainerHost, container: str) -> str:
     try:
         host.remove(container)
     except PhaseDockError as error:
@@ -157,7 +157,7 @@ def _remove_container(host: Host, container: str) -> str:
     return ""
 
 
-def adopt_new(shared: SharedState, host: Host, running: Mapping[str, Container]) -> None:
+def adopt_new(shared: SharedState, host: ContainerHost, running: Mapping[str, Container]) -> None:
     """Adopt running, selected containers on a worker that are not in the run yet.
 
     A job is named after its container, so that ledgers are readable. The container of a submitted job whose
@@ -175,7 +175,10 @@ def adopt_new(shared: SharedState, host: Host, running: Mapping[str, Container])
             continue
         earlier = shared.options.earlier_part.find(container.id)
         name = shared.new_name(container.name) if earlier is None else earlier.id
-        job = LiveJob(name, shared.clock.now(), None, labelled_terms=_read_labelled_terms(container, shared))
+        now = shared.clock.now()
+        began = max(shared.clock.at(container.started), shared.looked_at.get(host.name, 0.0))
+        labelled_terms = _read_labelled_terms(container, shared)
+        job = LiveJob(name, min(began, now), None, labelled_terms=labelled_terms)
         shared.jobs[name] = job
         _adopt_container(job, host, worker, container, shared)
         _go_on(shared, job, earlier)
@@ -189,11 +192,12 @@ def _go_on(shared: SharedState, job: LiveJob, earlier: Job | None) -> None:
 
 
 def _adopt_container(
-    job: LiveJob, host: Host, worker: DockerWorker, container: Container, shared: SharedState
+    job: LiveJob, host: ContainerHost, worker: Node, container: Container, shared: SharedState
 ) -> None:
     """Make a running container a job of the run."""
     job.state, job.worker, job.container = JobState.RUNNING, worker, container.id
-    job.started, job.was_running = shared.clock.now(), job.plan is not None
+    job.was_running = job.plan is not None
+    job.started = shared.clock.now() if job.was_running else job.arrived
     job.mark_unmeasured()
     job.limit, job.weight = container.limits.cores, container.limits.weight
     job.owner.begin(container, may_raise=shared.options.may_raise)
@@ -211,7 +215,7 @@ def _read_labelled_terms(container: Container, shared: SharedState) -> tuple[flo
     return labelled_terms.request, replace(labelled_terms.terms, deadline=seconds_to_deadline)
 
 
-def _follow_container(shared: SharedState, job: LiveJob, host: Host, container: Container) -> None:
+def _follow_container(shared: SharedState, job: LiveJob, host: ContainerHost, container: Container) -> None:
     """Follow a container by its agent's folder if it is readable here, else by its log."""
     folder = container.labels.get(AGENT, "")
     if folder and host.info().local and Path(folder).is_dir():

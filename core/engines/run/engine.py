@@ -1,13 +1,13 @@
-"""The Docker engine: real containers in real time, behind the same port as the simulator."""
+"""The engine of a run: containers in real time, behind the same port as the simulator."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host import adoption, observation
-from core.engines.docker_host.actions import perform_actions
-from core.engines.docker_host.adoption import release_all
-from core.engines.docker_host.shared_state import PULSE, SharedState, adjust_threads
+from core.engines.run import adoption, observation
+from core.engines.run.actions import perform_actions
+from core.engines.run.adoption import release_all
+from core.engines.run.shared_state import PULSE, RunClock, SharedState, adjust_threads
 from core.engines.values import FollowOptions
 from core.errors import ConflictError
 from core.scheduling.model import JobState, Observation, Trigger, Worker
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from core.engines.docker_host.containers import Container
-    from core.engines.docker_host.events import HostEvent
-    from core.engines.docker_host.job import DockerWorker, PlannedJob
+    from core.engines.ports import Container
+    from core.engines.run.host import HostEvent
+    from core.engines.run.job import Node, PlannedJob
     from core.engines.submitted import SubmittedJob
     from core.scheduling.actions import Action
     from core.scheduling.model import Failure, Terms
@@ -31,15 +31,15 @@ _TRIGGER_ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE, Trigger.OUTCOME)
 _WAKING_EVENTS: Final = frozenset(("start", "die", "destroy", "pause", "unpause", "found", "lost", "oom"))
 
 
-class DockerEngine:
-    """`core.scheduling.ports.Engine` over Docker hosts.
+class RunEngine:
+    """`core.scheduling.ports.Engine` over hosts with containers.
 
     Raises InputError if a name comes twice, or there is no worker; HostLost if a host does not answer.
     """
 
     def __init__(
         self,
-        workers: Sequence[DockerWorker],
+        workers: Sequence[Node],
         jobs: Sequence[PlannedJob] = (),
         *,
         folder: Path,
@@ -47,8 +47,9 @@ class DockerEngine:
         adopt: Callable[[Container], bool] | None = None,
         follow: bool = True,
         options: FollowOptions = DEFAULT_OPTIONS,
+        clock: Callable[[float], RunClock] = RunClock,
     ) -> None:
-        self._shared = SharedState(workers, jobs, folder, idle, adopt, follow, options)
+        self._shared = SharedState(workers, jobs, folder, idle, adopt, follow, options, clock)
         self._number = 0
         for host in self._shared.hosts.values():
             host.info()
@@ -174,7 +175,7 @@ class DockerEngine:
             self._shared.notify()
 
 
-def _worker(shared: SharedState, worker: DockerWorker) -> Worker:
+def _worker(shared: SharedState, worker: Node) -> Worker:
     """Return the present state of a worker; workers on one host all have its memory."""
     memory = float(worker.host.info().memory)
     return Worker(

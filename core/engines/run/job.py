@@ -1,4 +1,4 @@
-"""The workers and planned jobs of a run on Docker."""
+"""The nodes, planned jobs and live jobs of a run."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host.agent import JobProgress
 from core.engines.owner_limits import OwnerLimits
+from core.engines.run.agent import JobProgress
 from core.scheduling.model import Job, JobState, at_most
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping
 
-    from core.engines.docker_host.agent import AgentFolder, AgentReport, Follower
-    from core.engines.docker_host.host import Host
-    from core.engines.docker_host.limits import Limits
+    from core.engines.ports import Limits
+    from core.engines.run.agent import AgentFolder, AgentReport, Follower
+    from core.engines.run.host import ContainerHost
     from core.engines.values import Counters
     from core.scheduling.model import Reading, Terms
 
 
 @dataclass(frozen=True, slots=True)
-class DockerWorker:
-    """A Docker host, or some of its processors, under a name."""
+class Node:
+    """A host, or some of its processors, as a worker of a run."""
 
     #: Its name, unique in a run.
     name: str
-    host: Host
+    host: ContainerHost
     #: Numbers of its processors, or None for all of them.
     cpus: tuple[int, ...] | None = None
     #: Whether the run's folder is at the same path there; None: only if the host is this machine.
@@ -37,11 +37,6 @@ class DockerWorker:
     def capacity(self) -> float:
         """Its cores."""
         return float(len(self.cpus)) if self.cpus is not None else self.host.info().cores
-
-    @property
-    def cpuset(self) -> str:
-        """Its processors as Docker writes them; empty for all."""
-        return ",".join(map(str, self.cpus)) if self.cpus is not None else ""
 
     @property
     def has_folder(self) -> bool:
@@ -95,7 +90,7 @@ class LiveJob:
     #: Its plan, or None for an adopted container.
     plan: PlannedJob | None = None
     state: JobState = JobState.WAITING
-    worker: DockerWorker | None = None
+    worker: Node | None = None
     container: str = ""
     #: Time of its first start, or None.
     started: float | None = None

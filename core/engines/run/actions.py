@@ -1,4 +1,4 @@
-"""Perform a policy's actions on Docker; change cores and threads of a job together (Libutti).
+"""Perform a policy's actions; change cores and threads of a job together (Libutti).
 
 More threads than cores make a program wait for itself. A job whose threads follow its cores, or are set by
 its policy, first drops threads, acknowledges, and only then loses cores; when it grows, the cores come first.
@@ -10,13 +10,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from core.engines.docker_host import migration
-from core.engines.docker_host.shared_state import (
+from core.engines.run import migration
+from core.engines.run.shared_state import (
     compute_thread_count,
     request_threads,
     request_threads_for_limit,
 )
-from core.engines.docker_host.start import confirm_start, create_container, follow_readings, prepare_folder
+from core.engines.run.start import confirm_start, create_container, follow_readings, prepare_folder
 from core.errors import PhaseDockError
 from core.scheduling import refusals
 from core.scheduling.actions import (
@@ -36,8 +36,8 @@ from core.scheduling.refusals import ActionRefused
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from core.engines.docker_host.job import DockerWorker, LiveJob
-    from core.engines.docker_host.shared_state import SharedState
+    from core.engines.run.job import LiveJob, Node
+    from core.engines.run.shared_state import SharedState
     from core.scheduling.actions import Action
 
 
@@ -235,6 +235,6 @@ _PERFORMERS: Final[dict[type, Callable[[SharedState, LiveJob, Any, float], None]
 
 
 def _check_limits(
-    job: LiveJob, limit: float | None, weight: float, worker: DockerWorker
+    job: LiveJob, limit: float | None, weight: float, worker: Node
 ) -> tuple[float | None, float]:
     return refusals.check_limit(limit, weight, worker.name, worker.capacity, job.max_cores)

@@ -14,19 +14,19 @@ from dataclasses import dataclass, field
 from math import nan
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.shared_state import PULSE, compute_thread_count
-from core.engines.docker_host.start import confirm_start, create_container
 from core.engines.errors import HostLost
+from core.engines.run.shared_state import PULSE, compute_thread_count
+from core.engines.run.start import confirm_start, create_container
 from core.errors import PhaseDockError
 from core.scheduling.model import Failure, JobState, Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.engines.docker_host.agent import AgentFolder, AgentReport
-    from core.engines.docker_host.host import Host
-    from core.engines.docker_host.job import DockerWorker, LiveJob, PlannedJob
-    from core.engines.docker_host.shared_state import SharedState
+    from core.engines.run.agent import AgentFolder, AgentReport
+    from core.engines.run.host import ContainerHost
+    from core.engines.run.job import LiveJob, Node, PlannedJob
+    from core.engines.run.shared_state import SharedState
     from core.scheduling.actions import Migrate
 
 CHECKPOINT_TIMEOUT: Final = 15.0
@@ -61,14 +61,14 @@ class _Move:
     plan: PlannedJob
     agent: AgentFolder
     action: Migrate
-    origin: DockerWorker
-    to: DockerWorker
+    origin: Node
+    to: Node
     old_container: str
     aborting: threading.Event
     has_stopped: threading.Event = field(default_factory=threading.Event)
 
 
-def begin_migration(shared: SharedState, job: LiveJob, action: Migrate, to: DockerWorker) -> None:
+def begin_migration(shared: SharedState, job: LiveJob, action: Migrate, to: Node) -> None:
     """Begin to move a running job that writes checkpoints; its outcome is observed later."""
     if job.plan is None or job.agent is None or job.worker is None:
         raise LookupError(job.id)
@@ -139,7 +139,7 @@ def _wait_until(
     condition: Callable[[AgentReport], bool],
     seconds: float,
     why: str,
-    host_and_container: tuple[Host, str],
+    host_and_container: tuple[ContainerHost, str],
 ) -> None:
     """Wait for a condition on the job's report; the job must be running or have met it before its end.
 
@@ -168,7 +168,7 @@ def _wait_until(
         time.sleep(_POLL_INTERVAL)
 
 
-def _request(move: _Move, worker: DockerWorker, hold: bool) -> None:
+def _request(move: _Move, worker: Node, hold: bool) -> None:
     """Request the job to pause or resume at its next start, with threads for that worker."""
     move.agent.send_request(
         hold=hold, threads=compute_thread_count(move.shared, move.job, move.job.limit, worker)
@@ -200,20 +200,20 @@ def _resume_origin(move: _Move) -> str:
     return ""
 
 
-def _read_cpu_seconds(host: Host, container: str) -> float:
+def _read_cpu_seconds(host: ContainerHost, container: str) -> float:
     """Return the core-seconds used by a container; NaN, which compares with nothing, if not measured."""
     counters = host.counters([host.inspect(container)]).get(container)
     return nan if counters is None or counters.cpu_seconds is None else counters.cpu_seconds
 
 
-def _count(move: _Move, host: Host) -> None:
+def _count(move: _Move, host: ContainerHost) -> None:
     """Read the usage of the container once more before it is stopped."""
     counters = host.counters([host.inspect(move.old_container)]).get(move.old_container)
     if counters is not None:
         move.shared.notify(lambda: move.job.count(counters))
 
 
-def _remove(host: Host, container: str) -> None:
+def _remove(host: ContainerHost, container: str) -> None:
     try:
         host.remove(container)
     except PhaseDockError:
