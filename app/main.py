@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dash
 from flask import Flask, request
+from flask.json.provider import DefaultJSONProvider
 
 from app import api, context, proxy, security
 from app.context import EXTENSION
@@ -56,9 +58,21 @@ class _Application(dash.Dash):
         return document.replace("{%prefix%}", self.config.requests_pathname_prefix.rstrip("/"))
 
 
+class _Json(DefaultJSONProvider):
+    """JSON without half surrogate pairs, which are no characters: an answer could not repeat them."""
+
+    def loads(self, s: str | bytes, **more: Any) -> Any:
+        """Read a request's body; half a pair becomes a question mark."""
+        value = super().loads(s, **more)
+        if (b"\\ud" if isinstance(s, bytes) else "\\ud") not in s.lower():  # type: ignore[operator]
+            return value
+        return super().loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+
+
 def create_app(settings: Settings) -> dash.Dash:
     """Make the application for one workspace."""
     server = Flask("phasedock")
+    server.json = _Json(server)
     server.config["MAX_FORM_MEMORY_SIZE"] = _LARGEST_FORM
     server.extensions[EXTENSION] = open_workspace(settings)
     server.register_blueprint(api.blueprint)

@@ -8,6 +8,7 @@ README and docs. A wrong value stops the start with an error that names the vari
 from __future__ import annotations
 
 import ipaddress
+import math
 import os
 import re
 from dataclasses import dataclass, field, fields
@@ -209,7 +210,7 @@ def _size(name: str, text: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
     suffix = match[2].lower() if match else ""
     factor = SUFFIX_FACTORS[Unit.BYTES].get(suffix, BINARY_FACTORS.get(suffix))
-    if match is None or factor is None or float(match[1]) * factor < 1:
+    if match is None or factor is None or not 1 <= float(match[1]) * factor < math.inf:
         raise _wrong(name, text, "a size above 0, such as 500MB, 2GiB or a number of bytes")
     return int(float(match[1]) * factor)
 

@@ -105,7 +105,7 @@ def _read_hour(hour: int, half: str, written: str) -> int:
 def _load_zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name) if name else datetime.now(UTC).astimezone().tzinfo or UTC
-    except (ZoneInfoNotFoundError, ValueError):
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # a long name, or that of a folder
         raise ValueError(
             f"The time zone “{name[:40]}” is not known here; write a duration, such as 2 h."
         ) from None

@@ -100,7 +100,10 @@ def on_callback_error(error: Exception) -> Any:
     """Show an error of a callback in the corner and leave the page as it is."""
     message, hint = sentences(error)
     notify(hint, "bad", title=message)
-    return dash.no_update
+    outputs = None if dash.ctx.using_outputs_grouping else dash.ctx.outputs_list
+    if not isinstance(outputs, list) or not all(isinstance(each, dict) for each in outputs):
+        return dash.no_update
+    return [dash.no_update] * len(outputs)  # Dash takes nothing else for an output of several components
 
 
 def safe_page(title: str) -> Callable[[Callable[..., Node]], Callable[..., Node]]:

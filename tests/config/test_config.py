@@ -54,6 +54,7 @@ def test_switches_on(text):
         ("PHASEDOCK_CONTROL", "maybe"),
         ("PHASEDOCK_MAX_UPLOAD", "lots"),
         ("PHASEDOCK_MAX_UPLOAD", "0"),
+        ("PHASEDOCK_MAX_UPLOAD", "9" * 400),
         ("PHASEDOCK_MAX_UPLOAD", "5 parsecs"),
         ("DATABASE_URL", "mysql://somewhere/db"),
         ("DATABASE_URL", "phasedock.db"),

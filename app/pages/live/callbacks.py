@@ -9,7 +9,7 @@ import dash
 from dash import ALL, ClientsideFunction, Input, Output, State, html, set_props
 
 from app.context import LOCATION, workspace
-from app.pages.live import actions, deadlines, record, submit
+from app.pages.live import actions, deadlines, submit
 from app.pages.live import limit as live_limit
 from app.pages.live import policy as live_policy
 from app.pages.live import queue as live_queue
@@ -216,7 +216,7 @@ def show_past(seconds: str | None, draft: dict[str, Any] | None, search: str | N
     if view is None or not draft or not seconds:
         return dash.no_update
     name = live_limit.row_of(view, draft["container"]).name
-    figure = record.figure(view.engine.name, draft["container"], name, int(seconds))
+    figure = live_record.figure(view.engine.name, draft["container"], name, int(seconds))
     return dash.no_update if figure is None else figure
 
 
@@ -228,8 +228,8 @@ def save_history(
     if not clicks or view is None or not draft:
         return dash.no_update
     name = live_limit.row_of(view, draft["container"]).name
-    back = int(seconds or record.MINUTES)
-    task = record.keep(view.engine.name, record.called(name, back), back, draft["container"])
+    back = int(seconds or live_record.MINUTES)
+    task = live_record.keep(view.engine.name, live_record.called(name, back), back, draft["container"])
     notify(live_record.stopped(task), "ok", title=f"A trace set of {name} is being made.")
     return False
 
@@ -399,7 +399,7 @@ def _register_recording(app: Dash) -> None:
             return "Enter a name for the recording."
         try:
             if back and back != live_record.NOW:
-                task = record.keep(view.engine.name, (name or "").strip(), int(back))
+                task = live_record.keep(view.engine.name, (name or "").strip(), int(back))
                 notify(live_record.stopped(task), "ok", title="The history becomes a trace set.")
                 return None
             workspace().live.recordings.record(view.engine.name, (name or "").strip(), None, model)

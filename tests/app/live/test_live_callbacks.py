@@ -175,6 +175,12 @@ def test_a_recording_needs_a_name_and_an_engine(asker, sentence):
     sentence(lost["live-record-name"]["error"])
 
 
+def test_the_history_becomes_a_trace_set_or_a_sentence_says_why_not(asker, sentence):
+    values = {"live_record_start": 1, "live_record_name": "night", "_pages_location": SEARCH}
+    answer = asker.call("live-record-start.n_clicks", live_record_from="3600", **values)["response"]
+    sentence(answer["live-record-name"]["error"])
+
+
 def test_the_rail_has_its_dot_while_a_policy_is_attached(asker):
     tasks = asker.app.server.extensions[EXTENSION].tasks
     with asker.app.server.test_request_context("/"):
