@@ -204,7 +204,7 @@ def _find_lost_columns(source: Source, mapping: ColumnMapping) -> tuple[Problem,
 
     A share of a machine of unknown size says less than an amount that is empty.
     """
-    roles, style = {one.role for one in mapping.features}, find_style_of_rows(source.rows)
+    style = find_style_of_rows(source.rows)
     used = {mapping.time, *mapping.executions, *(one.column for one in mapping.features)}
     in_amounts = {one.role for one in mapping.features if one.unit_key != "percent_of_machine"}
     lost = []
@@ -213,7 +213,7 @@ def _find_lost_columns(source: Source, mapping: ColumnMapping) -> tuple[Problem,
         if name in used or role not in ROLE_UNITS or role in in_amounts:
             continue
         column = Column(name, tuple(row[place].strip() for row in source.rows if place < len(row)), style)
-        if column.filled and not column.numeric and role not in roles:
+        if column.filled and not column.numeric:
             texts = f"is no number in most rows: “{column.filled[0][:MAX_EXAMPLE]}”"
             lost.append(problem("empty_column", f"Column “{name}” {texts}.", column=name))
         elif not column.filled and role in (*USAGE_NAMES, Role.GPU, Role.GPU_MEMORY, Role.GPU_POWER):

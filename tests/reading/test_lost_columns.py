@@ -217,3 +217,13 @@ def test_a_unit_that_changes_in_a_short_file_is_doubted(tmp_path):
     )
     _, report = read_with_report(write(tmp_path, "t.csv", text))
     assert any("did its unit change" in one.message for one in report.harmful)
+
+
+@pytest.mark.parametrize("said", ["error", "ERR", "failed", "", "N/A"])
+def test_memory_that_is_only_a_share_of_the_machine_names_the_column_without_numbers(tmp_path, said):
+    path = tmp_path / "stats.csv"
+    lines = [f"{1_700_000_000 + 10 * i},{150 + i}.5%,0.4{i}%,web,{said},12" for i in range(9)]
+    path.write_text("\n".join(["time,CPUPerc,MemPerc,name,MemUsage,PIDs", *lines]) + "\n")
+    _, report = read_with_report(path)
+    assert [one.column for one in report.problems if one.kind == "empty_column"] == ["MemUsage"]
+    assert not report.faultless
